@@ -1,7 +1,7 @@
 """Offer the commands `plan`, `rehearse` and `release` as functions for notebooks and scripts.
 
-The functions do the same as the commands, in the same order, but print nothing. They raise `SynthreleaseError` if the command
-would end with a message about a mistake.
+The functions do the same as the commands, in the same order, but print nothing. A function raises `SynthreleaseError` if the
+command would end with a message about a mistake.
 """
 
 from __future__ import annotations

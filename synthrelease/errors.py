@@ -67,8 +67,8 @@ class Unexpected(ValueError):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """Return the mistake for a document in a format that this version does not read. It names the program that reads the
-    document.
+    """Return the mistake for a document in a format that this version does not read. The message names the program that reads
+    the document.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class SpecError(SynthreleaseError):
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems[:MAX_PROBLEMS]]
-        more = ["There are more mistakes; they are shown when these are corrected."] if len(self.problems) > len(lines) else []
+        more = ["There are more mistakes. Correct these first to see the others."] if len(self.problems) > len(lines) else []
         super().__init__("\n".join(lines + more))
 
     @classmethod
@@ -122,7 +122,7 @@ class BudgetError(SynthreleaseError):
 class PrivateFailure(SynthreleaseError):
     """Code that was using private counts failed.
 
-    Whether such code fails may depend on a person's record. So there is one message for all causes, the whole planned budget
+    A failure of such code may depend on a person's record. So there is one message for all causes, the whole planned budget
     counts as spent, and nothing is published (theory 2.7, failures).
     """
 
@@ -153,7 +153,7 @@ def on_public_data() -> Iterator[None]:
         yield
         return
     except PrivateFailure:
-        pass  # raised below, so that no frame or cause is attached
+        pass  # raised below, so that the new error holds no reference to the cause
     raise PublicFailure()
 
 
@@ -213,7 +213,7 @@ def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
         yield
         return
     except kinds:
-        pass  # raised below, so that no frame or cause is attached
+        pass  # raised below, so that the new error holds no reference to the cause
     raise RejectedRound(because)
 
 

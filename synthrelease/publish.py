@@ -1,11 +1,11 @@
 """Run a release from its request to its folder: check, try on made-up rows, charge the ledger, read, select, write.
 
-This is the only way to spend privacy budget, for the command and for the function. The order of the steps matters. Before the
-charge, everything is checked that can be known without the private data, and the libraries that read the data are loaded
-(`releasing.opening`). The name of the output is taken, and space is reserved for the output. So only one of two simultaneous
-releases into one folder is charged. The whole charge is on the disk before the first private row is read (but see
-`enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. Their messages say that the
-budget is spent. After the charge, no content of a failure reaches a screen or a disk.
+Only this module spends privacy budget, for the command and for the function. The order of the steps matters. Before the charge,
+the module checks all facts that are known without the private data, and loads the libraries that read the data
+(`releasing.opening`). It also reserves the name of the output and disk space for it. So only one of two simultaneous releases
+into one folder is charged. The whole charge is on the disk before the first private row is read (but see
+`enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. The messages of these checks
+say that the budget is spent. After the charge, no content of a failure reaches a screen or a disk.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Published:
 
 
 class Listener:
-    """An observer of a release. Its methods are called in this order and do nothing by default. No argument has private
-    data.
+    """An observer of a release. A release calls the methods in this order. By default the methods do nothing. The arguments
+    contain no private data.
     """
 
     def chosen(self, spec: ReleaseSpec) -> None:
@@ -72,14 +72,14 @@ class Listener:
         """Receive the cheaper plan that a shortlist proposes. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Return whether to release two files that, as far as is known, were never tried on public data. By default False."""
+        """Return whether to release two files that were probably never tried on public data. By default False."""
         return False
 
     def tried(self, dry: DryRun) -> None:
         """Receive the result of the attempts on made-up rows, after all checks have passed."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
-        """Receive the ledgers nearby, if the request names no ledger. One of them may belong to the data."""
+        """Receive the ledgers nearby, if the request names no ledger. One of these ledgers may belong to the data."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
         """Receive the ledger and its statement, after the whole plan was charged and written to the disk."""
@@ -95,8 +95,8 @@ class Checked:
     Attributes
     ----------
     priors : the counts of the public tables that generators start from, by name.
-    public_tables : digests of tables that are known to be public. The private table must not be one of them.
-    key : the key that signs the release; None for an unsigned release.
+    public_tables : digests of tables that are known to be public. The private table must not be one of these tables. key : the
+        key that signs the release; None for an unsigned release.
     size : the expected size of the written files, in bytes.
     piece : the piece of a split register that the release reads; None for the whole register.
     """
@@ -213,7 +213,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     tables = []
     rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
     if rehearsed is not None:
-        role = f"what {request.shortlist} was rehearsed on"
+        role = f"the files with which {request.shortlist} was rehearsed"
         public.append(CalledPublic(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
         tables.append(rehearsed.table)
     for source, schema, further in tables_to_read(spec.schema, tables_read):
@@ -323,7 +323,8 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
-    """Return other ledgers beside the output, beside the private file and in the working folder. None of them is opened."""
+    """Return other ledgers beside the output, beside the private file and in the working folder. The function opens no
+    ledger."""
     beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))

@@ -35,7 +35,7 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
 
 def install(extra: str) -> str:
     """Return advice for a missing extra. The advice names no package index, because no index offers this program."""
-    return f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).'
+    return f'Install the extra "{extra}" (docs/tutorial.md, Installing).'
 
 
 # Kinds of criteria, generators and so on. Each class is loaded at its first use, because a document or a configuration names
@@ -66,7 +66,8 @@ class Kinds(Mapping[str, type[Kind]]):
         return self._found[kind]
 
     def add(self, kind: str, model: type[Kind]) -> None:
-        """Add a class of another package (`spec.plugins`). Its name has a colon, which no name of this program has."""
+        """Add a class of another package (`spec.plugins`). The name of such a class has a colon. No class of this program has a
+        colon in its name."""
         self._found[kind] = model
 
     def __contains__(self, kind: object) -> bool:
@@ -80,7 +81,7 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a `__getattr__` for a package, which loads a name from its module at the first use.
+    """Return a `__getattr__` for a package. It loads a name from its module at the first use.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ _ARCHIVED = "$Format:%H$"
 def commit() -> str:
     """Return the first 12 digits of the commit of the program's checkout, or of the archive from which it was built.
 
-    Empty if neither is known. Uncommitted changes of files do not show in the result.
+    The result is empty if the commit is unknown. Uncommitted changes of files do not show in the result.
     """
     git = Path(__file__).resolve().parents[1] / ".git"
     digits = _ARCHIVED
@@ -205,8 +206,8 @@ releases."""
 
 
 def release_number(version: str) -> tuple[int, int, int] | None:
-    """Return the three numbers at the start of a version, such as (0, 14, 1) for "0.14.1.post1"; None if it has no such
-    start.
+    """Return the three numbers at the start of a version, such as (0, 14, 1) for "0.14.1.post1"; None if the version does not
+    start with three numbers.
     """
     found = re.match(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?![0-9])", version)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))

@@ -97,7 +97,7 @@ def test_a_database_that_does_not_answer_is_found_before_the_charge(tmp_path, le
     pytest.importorskip("sqlalchemy", reason="needs the extra database")
     write_config(tmp_path)
     said = refused(tmp_path, f"sqlite+pysqlite:///{tmp_path}/absent/coins.db", table="coins")
-    assert "expected a database that answers, found none" in said
+    assert "expected a connection to the database, found none" in said
 
 
 def test_no_row_is_read_before_the_charge(tmp_path, ledger, monkeypatch):
@@ -282,7 +282,7 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "UTF-16": (f"face,year\n{ROWS}".encode("utf-16"), "found UTF-16 text"),
     "UTF-16 without a mark": (f"face,year\n{ROWS}".encode("utf-16-le"), "found a zero byte in the header"),
     "a header in another encoding": (f"face,year,höhe\n{ROWS}".encode("latin-1"), "found other bytes"),
-    "another delimiter": (f"face,year\n{ROWS}".replace(",", ";").encode(), "found a semicolon between them"),
+    "another delimiter": (f"face,year\n{ROWS}".replace(",", ";").encode(), "found columns separated by a semicolon"),
     "a title above the header": (f"Coins of 2019\nface,year\n{ROWS}".encode(), "found none of them in the header"),
     "no header": (ROWS.encode(), "Is the first line a header?"),
     "another header": (f"face,Year\n{ROWS}".encode(), "If 'Year' in the header"),
@@ -383,7 +383,7 @@ def test_every_file_of_a_folder_is_looked_at(tmp_path: Path, ledger: Path) -> No
     (there / "1.csv").write_text(f"face,month\n{ROWS}")
     said = refused(tmp_path, there)
     assert "found no 'year' in the header" in said
-    assert "The problem is in file 2 of 2" in said
+    assert "The problem concerns file 2 of 2" in said
 
 
 IMPOSSIBLE = {
@@ -408,7 +408,7 @@ def test_what_a_plan_calls_impossible_is_not_released(tmp_path: Path, ledger: Pa
     released = ("--data", str(data), "--out", str(out), "--ledger", str(ledger), "--unrehearsed")
     for command, more in (("plan", ()), ("release", released)):
         code, said = said_by(monkeypatch, capsys, command, str(config), *more, *words)
-        assert (code, "found one that none can: the margin" in said) == (2, True), command
+        assert (code, "found one that is never met: the margin" in said) == (2, True), command
     assert ("with --rows)" in said) is (known in ("usual", "by the digest"))
     assert load_ledger(ledger).statement().head == head
     assert not out.exists()
@@ -419,5 +419,7 @@ def test_who_says_that_the_file_is_larger_than_the_public_one_may_release(tmp_pa
     spec = load_spec(config)
     leave(spec, "draft", 400)
     check_possible(spec, 4000)
-    with pytest.raises(SpecError, match=r"some table of 400 rows \(the number of the public file; give that of the private"):
+    with pytest.raises(
+        SpecError, match=r"at least one table of 400 rows \(the number of the public file; give that of the private"
+    ):
         check_possible(spec, None)

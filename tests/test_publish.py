@@ -88,7 +88,7 @@ def test_such_a_prior_is_refused_too_where_rows_of_each_person_are_drawn(tmp_pat
     keyed = [f"{header},purse", *(f"{row},{number % 200}" for number, row in enumerate(rows))]
     (tmp_path / "coins.csv").write_text("\n".join(keyed) + "\n")
     (tmp_path / "public.csv").write_text("\n".join([keyed[0], *sorted(keyed[1:], reverse=True)]) + "\n")
-    assert "holds the rows of a table that is said to be public" in refused(tmp_path, BudgetError)
+    assert "contains the rows of a table that the configuration calls public" in refused(tmp_path, BudgetError)
 
 
 def test_a_prior_with_the_rows_of_the_private_table_of_a_database_is_refused_by_its_counts(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_prior_with_the_rows_of_the_private_table_of_a_database_is_refused_by_
         connection.commit()
     shutil.copy(data, tmp_path / "public.csv")
     for number, way in enumerate((tmp_path / "coins.sqlite", f"sqlite+pysqlite:///{tmp_path / 'coins.sqlite'}")):
-        with pytest.raises(BudgetError, match="holds the rows of a table that is said to be public"):
+        with pytest.raises(BudgetError, match="contains the rows of a table that the configuration calls public"):
             synthrelease.release(config, way, tmp_path / f"out{number}", table="coins")
     (tmp_path / "public.csv").write_text(data.read_text() + "head,1\n")
     found = synthrelease.release(config, tmp_path / "coins.sqlite", tmp_path / "released", table="coins")
@@ -144,7 +144,7 @@ def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path:
     assert "which is said to be public" in refused(tmp_path, InputError, shortlist=shortlist)
     assert spent(tmp_path) == 0
     data.write_text(data.read_text() + "tail,8\n")  # another file, but the row is left out
-    assert "holds the rows of a table that is said to be public" in refused(tmp_path, BudgetError, shortlist=shortlist)
+    assert "of a table that the configuration calls public" in refused(tmp_path, BudgetError, shortlist=shortlist)
     assert spent(tmp_path) == EPSILON
 
 

@@ -1,1 +1,1 @@
-"""Write the files of a release: the released table and its documents. `verify` writes them again and compares."""
+"""Write the files of a release: the released table and its documents. `verify` writes these files again and compares."""

@@ -1,8 +1,8 @@
 """Write ask.html: a page that answers questions from the published noisy tables, in each language of the card.
 
-The page computes its answers by the rules of `estimate` (templates/answers.js), so it needs no program and no network. Its data
-depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. The page does
-not read the plausibility rules. Instead, its data state an exact count of 0 for every cell that the rules exclude.
+The page computes its answers by the rules of `estimate` (templates/answers.js), so it needs no program and no network. The data
+in the page depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. The
+page does not read the plausibility rules. Instead, its data state an exact count of 0 for every cell that the rules exclude.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
     """Return the design effect for questions about a column, and the reasons why there is no interval for a population."""
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
-    reasons = [*survey.reasons, *(["clusters"] if survey.groups else [])]  # the page does not compare groups of clusters
+    reasons = [*survey.reasons, *(["clusters"] if survey.groups else [])]  # the page has no intervals from groups of clusters
     return {"factor": _rounded(survey.factor), "reasons": reasons}
 
 
@@ -209,7 +209,8 @@ def _words(language: str) -> Mapping[str, str]:
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Return the page in a language. Its Content Security Policy allows only the script and the style of the page itself."""
+    """Return the page in a language. The Content Security Policy of the page allows only the script and the style of the page
+    itself."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")

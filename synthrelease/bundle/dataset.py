@@ -26,7 +26,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue without those that are None or empty."""
+    """Return the entries of a catalogue without empty entries and without None."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 

@@ -86,7 +86,8 @@ SPSS = Package(
 PACKAGES = {"stata": STATA, "spss": SPSS}
 """Limits of statistical packages, by their names in [bundle] formats."""
 
-# Names that a package accepts. They depend on the column names alone, so every release of a configuration has the same names.
+# Names that a package accepts. The names depend on the column names alone, so every release of a configuration has the same
+# names.
 
 
 def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
@@ -152,7 +153,7 @@ class Variable:
 
     Attributes
     ----------
-    column : the released column. Its bins, except the bin of missing values, have the values 1, 2, ... in order.
+    column : the released column. The bins of the column, except the bin of missing values, have the values 1, 2, ... in order.
     name, label : the name and the label of the variable in the package.
     missing : index of the bin of missing values, from 0; None if the column has no such bin.
     """
@@ -333,7 +334,8 @@ def _written(package: Package, frame: Any, **settings: Any) -> bytes:
 # Notes of a Stata file, which Stata's command `notes` shows. pyreadstat cannot write notes.
 #
 # Notes are characteristics of the dataset: `note0` of `_dta` is their number, `note1` the first (Stata, help dta, section
-# 5.10). They are in the section <characteristics>. The offsets of the later sections, in <map>, grow by the length of the note.
+# 5.10). Characteristics are in the section <characteristics>. The offsets of the later sections, in <map>, grow by the length
+# of the note.
 
 _EMPTY = b"<characteristics></characteristics>"
 _MAP = b"<map>"

@@ -3,8 +3,8 @@
     .imp,.id,.imputed,COLUMNS...[,synthetic]
 
 `.imp` is the number of the copy, from 1. `.id` is the row of data.csv, from 1, that the copy completes. `.imputed` names the
-columns whose values were filled in, separated by spaces; it is empty if none was. `synthetic` is 1 in every row, if data.csv
-has this column.
+columns whose values were filled in, separated by spaces; empty if no value was filled in. `synthetic` is 1 in every row, if
+data.csv has this column.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the part of release.json on the complete copies, and their file. If they cannot be made, return a part that states
-    the reason, and no file.
+    """Return the part of release.json on the complete copies, and their file. If the copies cannot be made, return a part that
+    states the reason, and no file.
 
     Notes
     -----
-    Donors are drawn with random bits from the operating system, and all copies are published. They depend only on the released
-    table and on these random bits, so they cost no privacy.
+    Donors are drawn with random bits from the operating system, and all copies are published. The copies depend only on the
+    released table and on these random bits, so the copies cost no privacy.
     """
     counts = rows.table.counts
     open_ = gaps_of_cells(counts, missing_bins(rows.columns), rows.rules)

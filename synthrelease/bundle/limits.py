@@ -96,9 +96,9 @@ def one_noise_interval(
     """Return an interval for a criterion value that shares its noise with other values. The interval contains the exact value
     in at least the share `level` of all releases.
 
-    The decision to release did not use this noise. Its distribution is the marginal distribution of one noise for several
-    numbers (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the grid adds
-    one step at each end.
+    The decision to release did not use this noise. The distribution of the noise is the marginal distribution of one noise for
+    several numbers (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the
+    grid adds one step at each end.
     """
     step = shared_grid(sensitivity, rows).step
     released, reach = grid_point(value, step), noise.beyond(rows, float(1 - level)) + 1
@@ -108,7 +108,7 @@ def one_noise_interval(
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
     """Return the largest exact value, in steps, for which a released value of at most `released` still has probability above
-    `tail`; None if there is no largest one.
+    `tail`; None if there is no largest value.
     """
 
     def probability(exact: int) -> float:
@@ -162,8 +162,8 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all kept rows of the file instead of the
-    drawn rows.
+    """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules,
+    and not only for the drawn rows.
 
     None if the value for the drawn rows, or the error of the draw, has no upper limit.
     """
@@ -179,7 +179,7 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
     """Return a limit, at the level `LEVEL`, on the difference between a share in the table and in the file; None if no
-    criterion gives one.
+    criterion gives a limit.
 
     Parameters
     ----------
@@ -207,8 +207,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the largest number of columns for which `error_band` bounds the share of every combination of values; None if
-    it does so for any number of columns.
+    """Return the largest number of columns for which `error_band` bounds the share of every combination of values; None if the
+    bound holds for any number of columns.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
@@ -226,12 +226,12 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the random draw of the rows to which a criterion value refers. It states the risk that remains for the draw at
-    `LEVEL` after the risk of the interval's upper end.
+    """Return the random draw of the rows to which a criterion value refers. The result states the risk that remains for the
+    draw at `LEVEL`, after the upper end of the interval has used its part of the risk.
 
-    The probability that public rows replaced missing rows is subtracted first. Then a fiftieth of the rest is used for the
-    noise of the number of kept rows. None if no risk remains, if the value has no interval or only an approximate one (from
-    redrawn noise), or if it refers only to a piece of the rows.
+    The probability that public rows replaced missing rows is subtracted first. A fiftieth of the remaining risk is used for the
+    noise of the number of rows that pass the rules. None if no risk remains, if the value has no interval or only an
+    approximate one (from redrawn noise), or if it refers only to a piece of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:

@@ -1,7 +1,7 @@
 """Write CITATION.cff, datapackage.json and deployment.yaml (an entry for OpenDP's registry of deployments, all fields of tier
 3).
 
-The texts of the publisher come from [card]. Everything else comes from release.json.
+The texts of the publisher come from [card]. All other content comes from release.json.
 """
 
 from __future__ import annotations

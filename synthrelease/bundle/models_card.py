@@ -16,8 +16,8 @@ def sentences(part: ModelsPart) -> tuple[str, ...]:
         "These questions were measured on purpose, after acceptance, for epsilon "
         f"{decimal_text(Fraction(part.epsilon))} in all. The answers do not come from the released rows.",
         f"Each interval contains the true value in at least {100 * part.level:g}% of runs. The questions use the values of the "
-        "rows, "
-        "clipped to the limits in release.json. A population is one of which the rows of the file are a simple random sample.",
+        "rows, clipped to the limits in release.json. The intervals for a population assume that the rows of the file are a "
+        "simple random sample of the population.",
     )
 
 

@@ -60,8 +60,8 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
     Parameters
     ----------
-    anew : whether a finished bundle is written again. Then weights are computed again from the rows, and complete copies stay
-        as they were drawn.
+    anew : whether a finished bundle is written again. In this case, weights are computed again from the rows, and complete
+        copies stay unchanged.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
@@ -83,7 +83,7 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the files of options for a bundle that is written again."""
+    """Return the files that options add to a bundle that is written again."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
@@ -122,7 +122,7 @@ def with_parts_anew(
 
     Raises
     ------
-    OtherRelease : when the configuration is an erratum and names a release other than this one.
+    OtherRelease : when the configuration is an erratum and names a different release.
     """
     plain = document.model_copy(update={**dict.fromkeys(document.parts), **planned(spec, document.rows_worked_with)})
     parts = dict[str, Part | None]()
@@ -134,7 +134,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return the parts of release.json that follow from the specification and the rest of the document alone."""
+    """Return the parts of release.json that follow only from the specification and the other parts of the document."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -191,7 +191,8 @@ class CardSection:
 
     Attributes
     ----------
-    place : where the section stands: after the sections about the rows, or after those about the guarantee and the charges.
+    place : the position of the section: after the sections about the rows, or after the sections about the guarantee and the
+        charges.
     label : label of the table for screen readers.
     rows : the cells of each row; the first cell is its heading.
     """
@@ -318,7 +319,7 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the part of release.json on weights, and the weight of a row of each cell. Instead of the weights, None is
+    """Return the part of release.json on weights, and for each cell the weight of its rows. Instead of the weights, None is
     returned if no weights give the published totals.
 
     Such a table is released without weights, because it has met all criteria and its budget is spent.

@@ -59,7 +59,7 @@ def _n(value: float) -> str:
 MAX_PAIRS, MAX_BINS = 36, 64
 """At most MAX_PAIRS pairs of columns with at most MAX_BINS bins get a heat map. The card says how many pairs are left out."""
 MOST_BARS, FEW_BARS = 400, 40
-"""Of a column with more than MOST_BARS bins, only the FEW_BARS bins with the most rows are drawn."""
+"""If a column has more than MOST_BARS bins, only the FEW_BARS bins with the most rows are drawn."""
 SPARSE = 0.01
 """The scale of colours of a heat map covers only bins with at least this share of the rows. Otherwise bins of a few rows
 could make all other bins pale."""
@@ -107,10 +107,10 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Return a bar chart of one column. It shows the share of each bin, and the range that contains the original share.
+    """Return a bar chart of one column. The chart shows the share of each bin, and the range that contains the original share.
 
-    A bar is hollow if its error may be half of the share or more. If there are very many bins, such as areas, only those with
-    the most rows are drawn.
+    A bar is hollow if its error may be half of the share or more. If there are very many bins, such as areas, only the bins
+    with the most rows are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
@@ -205,8 +205,8 @@ def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """Return a chart of the criteria. It shows each criterion value and its interval on a scale from the best value to the
-    threshold.
+    """Return a chart of the criteria. The chart shows each criterion value and its interval on a scale from the best value to
+    the threshold.
     """
 
     def used(part: CriterionPart, value: float | None) -> float:

@@ -131,7 +131,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     Parameters
     ----------
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
-    spec : the configuration with the new texts and totals. Everything else must be as in the configuration that made the
+    spec : the configuration with the new texts and totals. All other settings must be as in the configuration that made the
         bundle.
     keep : function that stores each table of rows, which is made piece by piece.
 
@@ -194,7 +194,7 @@ _PLAIN = ".csv"
 _DENSER = 4
 """How many times more values a byte holds in a compressed or binary file than in a plain CSV file."""
 _MARGIN = 1.2
-"""The documents of a real release are assumed to be this many times as long as those of a preview."""
+"""The documents of a real release are assumed to be this many times as long as the documents of a preview."""
 _DIGITS = 24
 """Approximate largest number of bytes of a noisy count in measurements.json."""
 _QUESTIONS = 16_000
@@ -241,7 +241,7 @@ def _row(spec: ReleaseSpec) -> int:
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
         longest += max(len(text.encode()) for text in texts) + 1
-    formats = 2 + len(kinds_of_rows(spec.bundle))  # each is smaller than CSV or about as large
+    formats = 2 + len(kinds_of_rows(spec.bundle))  # each format takes no more space than CSV, or about as much
     weights = 0 if spec.options.calibration is None else formats * DIGITS
     copies = 0 if spec.options.imputation is None else spec.options.imputation.copies * (longest + DIGITS)
     return longest * formats + weights + copies

@@ -56,7 +56,7 @@ class ConditionalRows:
     group : an estimate of the number of rows in the file that meet the condition, with its interval (`rows`, `rows_low`,
         `rows_high`).
     measured : columns that a published noisy table contains together with all columns of the condition.
-    through : all other columns. They are associated with the condition only through the measured columns.
+    through : all other columns. The rows associate these columns with the condition only through the measured columns.
     n_tables : number of noisy tables from which the rows were made.
     """
 
@@ -92,8 +92,8 @@ class ConditionalRows:
         sentences = [
             f"{self.table.counts.total:,} rows with {self.condition}, drawn from "
             f"{so_many(self.n_tables, 'published noisy table')}. They cost no epsilon.",
-            f"In the file, {about}{low:,} to {high:,} (95% interval) meet the condition. More synthetic rows than that add no "
-            "information.",
+            f"In the file, {about}{low:,} to {high:,} (95% interval) meet the condition. Drawing more synthetic rows than "
+            "this adds no information.",
             f"Measured together with the condition: {listing(self.measured, 40)}."
             if self.measured
             else "No other column was measured together with the condition.",
@@ -116,13 +116,12 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     ----------
     release : the folder of a release with published noisy tables.
     condition : a condition in the grammar of the plausibility rules, with limits between released bins. A noisy table must
-        contain all its columns.
-    n : number of rows, from 1 to 1,000,000.
+        contain all columns of the condition. n : number of rows, from 1 to 1,000,000.
 
     Raises
     ------
-    InputError : when the condition cannot be read, when no noisy table contains its columns, when the noise does not exclude
-        that no row meets the condition, when the release has linked tables, and when no row is possible.
+    InputError : when the condition cannot be read, when no noisy table contains its columns, when possibly no row meets the
+        condition because of the noise, when the release has linked tables, and when no row is possible.
 
     Examples
     --------

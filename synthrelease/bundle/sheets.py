@@ -39,9 +39,8 @@ _SIGNS = re.compile(r"[`$\"\\\n]")
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return QUESTIONS.md by file name; empty if the folder has no estimates.csv. It depends on release.json alone.
-
-    Its questions are about one column, a pair of columns that was measured together, and a mean within groups.
+    """Return QUESTIONS.md by file name; empty if the folder has no estimates.csv. The content depends on release.json alone.
+    The questions are about one column, a pair of columns that was measured together, and a mean within groups.
     """
     if CSV not in document.files:
         return {}
@@ -157,7 +156,7 @@ AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about t
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return SIGN.md by file name; empty for a release of a version before 1.0.0. It depends on release.json alone."""
+    """Return SIGN.md by file name; empty for a release of a version before 1.0.0. The content depends on release.json alone."""
     if document.format == BEFORE:
         return {}
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
@@ -229,8 +228,8 @@ def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion as text. If the noise
-    is of another kind, return a text that says so.
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion as text. For other kinds
+    of noise, return a text that says so.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"

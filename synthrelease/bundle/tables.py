@@ -33,7 +33,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table, with everything else that is needed to write its files.
+    """The released table, with all facts that are needed to write its files.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class AcceptedRows:
 _ROWS = 2**16
 """Number of rows of a CSV file, or of roots of any file, in one batch."""
 _VALUES_AT_ONCE = 2**20
-"""Approximate number of values of a CSV file that become texts at a time, in each of several threads."""
+"""Approximate number of values of a CSV file that each of several threads converts to texts at a time."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """Largest number of rows, and approximate largest number of values, in a row group of data.parquet."""
 
@@ -141,7 +141,7 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
     end = f",{MARK}\n" if shape.marked else "\n"
     ends = [","] * (len(shape.names) - 1) + ["," if shape.weighted else end]
     nothing = _texts([""])[0]  # a Python string would load pandas
-    alone = len(shape.header) == 1  # only in a single column is an empty label quoted
+    alone = len(shape.header) == 1  # an empty label is quoted only in a table of one column
     texts = [
         _texts([written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels])
         for labels, ending in zip(shape.labels, ends, strict=True)
@@ -180,7 +180,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
     columns += [pa.field(WEIGHT, pa.float64())] if shape.weighted else []
     columns += [pa.field(SYNTHETIC, pa.int8())] if shape.marked else []
     schema, sink = pa.schema(columns, metadata=METADATA if says_synthetic else None), io.BytesIO()
-    sorted_by = schema.names[:1]  # statistics help a reader only in the column that rows are sorted by
+    sorted_by = schema.names[:1]  # Parquet statistics help a reader only in the column by which rows are sorted
     with pq.ParquetWriter(sink, schema, compression="snappy", write_statistics=sorted_by) as writer:
         for rows in file.batches:
             arrays = [_numbers(rows.keys, pa.int64())] if shape.key else []

@@ -46,7 +46,7 @@ def verify_bundle(
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with it. A
         key or a commitment that lies in one of the folders is refused.
-    earlier : folders of other releases of the same register. The statements of this release about them are checked.
+    earlier : folders of other releases of the same register. The statements of this release about these releases are checked.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
@@ -103,7 +103,7 @@ def verify_files(
         checks += [Check(name=name, made=False) for name in names]
     else:
         missing = _not_known(alone.read[0], files, trust)
-        found = f"needs {missing}: install that version and use --trust, or ask somebody who has it"
+        found = f"needs {missing}: install it and use --trust, or ask somebody who has it"
         for name, check in (
             *(_planned(files, *alone.read) if plan else ()),
             *(_written(files, *alone.read) if documents else ()),
@@ -124,8 +124,8 @@ def verify_files(
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
     """Return the names of packages that took part in the release and cannot be run here; empty if there are none.
 
-    If specification.json and release.json name different packages, the result is empty: then all checks are run, and they
-    report this difference.
+    If specification.json and release.json name different packages, the result is empty: in this case, all checks are run and
+    report the difference.
     """
     if not document.plugins:
         return ""

@@ -62,7 +62,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
             problems.append(f"{name}: {first_difference(content, files[name])}")
     here_, writer = own_version(), document.written_by
     if problems and here_ != writer:
-        problems.append(f"the documents were written by synthrelease {writer}, this is {here_}: check them with that version")
+        problems.append(f"the documents were written by synthrelease {writer}, this is {here_}: run `verify` of that version")
     summary = f"{len(expected)} documents agree with release.json"
     if of_parquet:
         limits = (f"Some files were not compared: {of_parquet}.",)
@@ -73,8 +73,8 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
     """Return the names of CSV or Parquet files whose bytes differ from those that this version writes for the table.
 
-    A comparison of the rows alone would not be enough, because a Parquet file has gaps that readers skip, and which could
-    contain anything.
+    A comparison of the rows alone would not be enough, because a Parquet file has gaps that readers skip, and these gaps could
+    contain private values.
     """
     return [name for name, pieces in row_files(document, table, ending).items() if not files.holds(name, pieces)]
 
@@ -111,8 +111,8 @@ def _around(line: str, start: int) -> str:
 ANSWERS = "model answers"
 
 _ESTIMATES_RELATIVE = 1e-4
-"""Tolerance for recomputed interval ends, relative to the width of the interval. It is needed because machines differ in the
-last digits."""
+"""Tolerance for recomputed interval ends, relative to the width of the interval. The checks need a tolerance because machines
+differ in the last digits."""
 
 
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -147,7 +147,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
     """Yield a sentence for each statement about estimates that a release of version 1.0.0 lacks."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
-        yield f"{CSV} is not there: documents of version {document.written_by} may have none."
+        yield f"{CSV} is missing: documents of version {document.written_by} may have none."
     if document.estimates is None or document.estimates.not_a_sample is not None:
         return
     reasons = declared(document, files.get(canonical.NAME, b""))
@@ -193,8 +193,8 @@ def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-
     """Return whether a stated value equals the recomputed value.
 
     Numbers may differ by a small tolerance, because machines differ in the last digits. The tolerance is relative to the width
-    of their interval or, if they have none, to their size. Missing numbers must be missing in both, and all other values must
-    be equal.
+    of the interval of the number or, without an interval, to the size of the number. A number that is missing in one value must
+    be missing in the other, and all other values must be equal.
     """
     if isinstance(right, BaseModel | EstimateLine):
         low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))
@@ -266,7 +266,7 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
         needed = f"{', '.join(packages)}. {install(naming.extra)}"
         yield f"{', '.join(names)}: cannot be checked without the library {needed}"
         return
-    yield from (f"{name}: not a file that [bundle] asks for" for name in names if name not in expected)
+    yield from (f"{name}: a file that [bundle] does not request" for name in names if name not in expected)
     for name, pieces in expected.items():
         if name in files and not files.holds(name, pieces):
             versions = [

@@ -45,7 +45,7 @@ from synthrelease.published.verify.checks import Check
 # The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
 
 _RELATIVE = 1e-9
-"""Relative tolerance for recomputed values. It is needed because machines differ in the last digits."""
+"""Relative tolerance for recomputed values. The checks need a tolerance because machines differ in the last digits."""
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
@@ -175,7 +175,8 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     for table in read.tables:
         name = ":".join(table.columns)
         problems = list(_table_problems(table, [columns[measured_sum] for measured_sum in table.columns]))
-        if not problems and document.linked is None and document.divided_rows is None:  # else members, or a piece, are counted
+        # otherwise the table counts members or a piece of the file
+        if not problems and document.linked is None and document.divided_rows is None:
             problems += _total_problem(table, read.n_rows)
         yield from (f"table {name}: {problem}" for problem in problems)
 
@@ -247,7 +248,7 @@ def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
 
     The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
     each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
-    exp(2 k (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller one.
+    exp(2 k (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller moment generating function.
     """
     counts, beyond = np.array(table.counts, dtype=float), math.log(2e15)
     k, total, b = counts.size, math.fsum(counts.ravel()), math.sqrt(table.variance / 2)
@@ -269,8 +270,7 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
 
 
 _REACH = 25
-"""Number of standard deviations by which the noise may move a criterion value. Noise is larger with a negligible
-probability."""
+"""Number of standard deviations by which the noise may move a criterion value. Larger noise has a negligible probability."""
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
@@ -303,10 +303,10 @@ def _not_stated(document: ReleaseDocument) -> Iterator[str]:
     """Yield a sentence for each statement about criterion values that a release of an older version lacks."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
-        yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
+        yield f"No criterion value has a limit for the file, because documents of version {document.written_by} have none."
     apart = document.selection.joint_test is not None and all(part.noise is None for part in document.criteria)
     if document.provisional and apart:
-        yield f"Each figure has a noise of its own, as in runs of version {document.run_by}."
+        yield f"Each criterion value has separate noise, as in runs of version {document.run_by}."
 
 
 def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
@@ -343,7 +343,7 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     worst = math.inf if criterion.worst is None else float(criterion.worst)
     least, most = float(criterion.best) - reach, worst + reach
     if not least <= float(criterion.value) <= most:
-        why = "out of reach of its noise" if added else "no figure of its kind"
+        why = "a value that the noise cannot explain" if added else "no figure of its kind"
         yield f"its figure {criterion.value} is {why}: expected {least:g} to {most:g}"
 
 
@@ -351,7 +351,8 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     """Yield a problem if a shared noise does not follow from the epsilons of the criterion values that share it, or if
     release.json states a wrong number of values or a wrong cost for it.
 
-    Values cannot share noise in releases of versions before 1.0.0, and if the cost of the number of rounds is a Renyi curve.
+    Values cannot share noise in releases of versions before 1.0.0, nor in releases whose cost of the number of rounds is a
+    Renyi curve.
     """
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
@@ -396,7 +397,7 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
     else:
         step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
     if criterion.noise_bound is not None:
-        yield "has both added noise and a bound of noise that is not added"
+        yield "states both added noise and a bound of noise that is not added"
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
         yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
     if grid_point(float(criterion.value), step) * step != float(criterion.value):
@@ -410,7 +411,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
     same = (interval.how, interval.level) == (computed.how, computed.level) and (interval.high is None) == (
         computed.high is None
     )
-    if interval.how not in ("noise", "noise and selection"):  # sums, in which machines do not differ
+    if interval.how not in ("noise", "noise and selection"):  # sums, which are equal on all machines
         return same and (interval.low, interval.high) == (computed.low, computed.high)
     return same and _near(interval.low, computed.low) and _near(interval.high or 0, computed.high or 0)
 

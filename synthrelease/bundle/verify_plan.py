@@ -35,8 +35,8 @@ from synthrelease.spec.shortlist import configuration_of
 
 
 def configuration(document: ReleaseDocument) -> Check:
-    """Check that generator, projection and criteria accept their published settings, and that the released bins are those of
-    the drawn configuration.
+    """Check that generator, projection and criteria accept their published settings, and that the released bins belong to the
+    drawn configuration.
     """
     problems = [*_parts(document)]
     for criterion in document.criteria:
@@ -147,7 +147,8 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:
     mechanism = criterion.mechanism_words if noise is None else MECHANISM
     former = criterion.former_mechanism
-    if noise is None and former and part.mechanism == former:  # a release of an earlier version keeps its word
+    # a release of an earlier version keeps the wording of that version
+    if noise is None and former and part.mechanism == former:
         mechanism = part.mechanism
     expected = {
         "kind": criterion.kind,

@@ -2,9 +2,9 @@
 
 A run reserves the name of its output before any budget is spent, so of two runs with the same name only one is charged. The
 folder `.NAME.partial` beside the output belongs to that run while it lives. The run writes the files into it and then renames
-it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. It is removed only if its
-writer is certainly dead: this program made it on this machine, and no process holds its lock. A lock ends with its process. If
-this is uncertain, the folder stays, and a message names it.
+it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. The next run removes the
+folder only if its writer has certainly ended: this program made the folder on this machine, and no process holds the lock of
+the folder. A lock ends with its process. If this is uncertain, the folder stays, and a message names it.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
 def written(
     document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
 ) -> dict[str, bytes]:
-    """Return the documents that follow from release.json, the table and the noisy tables. `verify` writes them again and
+    """Return the documents that follow from release.json, the table and the noisy tables. `verify` writes these files again and
     compares.
 
     Parameters
@@ -232,7 +232,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
 
 def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the key that signs; None if no path is given. It is read before anything is spent.
+    """Return the key that signs; None if no path is given. The key is read before anything is spent.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
     path = check_free_name(Path(path), kind)
     workspace, lock = _take(path)
     try:
-        check_free_name(path, kind)  # another run may have ended meanwhile
+        check_free_name(path, kind)  # another run may have removed the folder meanwhile
         for left_behind in workspace.parent.glob(f".*{ENDING}"):
             if left_behind != workspace:
                 _remove_dead(left_behind)
@@ -348,7 +348,7 @@ def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
 
 def _take(path: Path) -> tuple[Path, int | None]:
     """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
-    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes it"
+    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes to this name"
     for _ in range(_TRIES):
         try:
             os.mkdir(workspace, 0o700)
@@ -360,7 +360,7 @@ def _take(path: Path) -> tuple[Path, int | None]:
             problem = f"a place that cannot be written to ({error.strerror})"
             break
         lock, sure = _lock(workspace)
-        if sure and lock is None:  # another run removed it as dead before it was locked
+        if sure and lock is None:  # another run removed the folder before this run could lock it
             continue
         try:
             with open(workspace / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
@@ -370,8 +370,8 @@ def _take(path: Path) -> tuple[Path, int | None]:
             problem = f"a place that cannot be written to ({error.strerror})"
             break
         return workspace, lock
-    advice = f" If no run is under way there, remove {workspace}." if problem.startswith("another") else ""
-    raise OutputError(f"{path}: expected a name that no other run is writing, found {problem}.{advice} Nothing was spent.")
+    advice = f" If no run is active, remove {workspace}." if problem.startswith("another") else ""
+    raise OutputError(f"{path}: expected a name that no other run uses, found {problem}.{advice} Nothing was spent.")
 
 
 def _remove_dead(workspace: Path) -> bool:
@@ -413,7 +413,8 @@ def _lock(workspace: Path) -> tuple[int | None, bool]:
     sure = True
     try:
         _fcntl.flock(descriptor, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), os.lstat(workspace)):  # it may have been removed and made anew
+        # another run may have removed the folder and made it again
+        if os.path.samestat(os.fstat(descriptor), os.lstat(workspace)):
             return descriptor, True
     except (BlockingIOError, FileNotFoundError):
         pass
@@ -488,13 +489,13 @@ def write_bundle(
         try:
             sizes = {name: data.size(name) for name in document.files}
             documents = written(document, table, sizes, data.get(measurements.NAME))
-        except Exception as error:  # of released values only; preview.py makes it unlikely
+        except Exception as error:  # the error concerns released values only, and preview.py makes it unlikely
             failed = type(error).__name__
         new.seal(data | {"release.json": document.dumped(), **documents}, key)
     if failed:
         raise OutputError(
-            f"{folder}: the table and release.json were written, but the other documents could not be written ({failed}). Do "
-            "not run the release again: its budget would be spent again."
+            f"{folder}: the table and release.json were written, but the other documents could not be written ({failed}). "
+            "Do not run the release again, because a second run would spend the budget again."
         )
     return Path(folder)
 
@@ -552,8 +553,8 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
     ----------
     workspace : the folder of `taking`, if the name is already reserved. Otherwise this function reserves it.
 
-    The folder has mode 0700 and its files have mode 0600. Their time stamps are constant, because the time at which a run ended
-    would reveal the number of its rounds. The signature signs the checksums.
+    The folder has mode 0700 and its files have mode 0600. The time stamps of the files are constant, because the time at which
+    a run ended would reveal the number of its rounds. The signature signs the checksums.
 
     Raises
     ------

@@ -69,13 +69,13 @@ def main() -> None:
     be_quiet()
     for name, value in _BEFORE_LIBRARIES.items():
         os.environ.setdefault(name, value)
-    gc.set_threshold(100_000, 20, 20)  # modules stay in use: searching them for garbage takes a tenth of a start
+    gc.set_threshold(100_000, 20, 20)  # modules stay in use, and garbage collection of them takes a tenth of the start
     try:
         app()
     except SynthreleaseError as error:
         err.print(without_secrets(str(error), sys.argv[1:]), style="red")
         sys.exit(error.exit_code)
-    except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
+    except SystemExit as end:  # Python prints an exit code that is a text, and a library may put private values into this text
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # the message and the traceback could contain private values
         err.print(
@@ -84,7 +84,7 @@ def main() -> None:
         )
         sys.exit(STOPPED)
     finally:
-        gc.freeze()  # the process ends: no last search for garbage
+        gc.freeze()  # the process ends, so a last garbage collection is needless
 
 
 def _what_was_read() -> str:

@@ -4,8 +4,8 @@ A command is a function with typed parameters and help texts in its docstring (`
 (typer) gets the options of the command from the types and the help texts.
 
 Three measures stand beside the protection of private data (`protection`). A message about wrong arguments does not quote a text
-that looks like a connection string (`sources`). If a terminal cannot show a letter, its code is printed: an error there could
-end the run after the budget is spent. A closed terminal stops the worker processes, too.
+that looks like a connection string (`sources`). If a terminal cannot show a letter, the code of the letter is printed, because
+an error could end the run after the budget is spent. A closed terminal stops the worker processes, too.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, *args: Any, functions: Mapping[str, str | Mapping[str, str]] = COMMANDS, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.commands: Any = _Built(functions)  # the library only reads them
+        self.commands: Any = _Built(functions)  # the library only reads this mapping
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the command line as typer does; remove connection strings from the message of a mistake."""
@@ -118,7 +118,7 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Return a command of typer that calls a function. Its options are the parameters of the function, or, if the only
+    """Return a command of typer that calls a function. The options are the parameters of the function, or, if the only
     parameter is a dataclass, the fields of this dataclass; hidden options are left out.
     """
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)

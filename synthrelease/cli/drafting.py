@@ -31,9 +31,8 @@ def desk(
     port: Annotated[int, Option(least=0, most=65535)] = 0,
     no_open: bool = False,
 ) -> None:
-    """Edit configuration and acceptance file on a local web page. Opens no private file and needs no network.
-
-    Each control saves one line; comments stay. Only this machine can reach the page, and only by the printed address.
+    """Edit configuration and acceptance file on a local web page. The desk opens no private file and needs no network. Each
+    control changes one setting, and comments stay. Only this machine can reach the page, and only by the printed address.
 
     Parameters
     ----------
@@ -43,8 +42,8 @@ def desk(
     release : Show this released folder. By default none.
     codebook : Start without a public file and without CONFIG: plan a scout of the columns of this codebook, and draft CONFIG
         from its folder. By default CONFIG has to be there.
-    port : Use this port of the loopback address. By default (0) a free one.
-    no_open : Print the address and open no browser.
+    port : Use this port of the loopback address. By default (0) a free port.
+    no_open : Print the address without opening a browser.
     """
     import socket
     import sys
@@ -103,7 +102,8 @@ def desk(
         if not no_open:
             by_hand = partial(print, "No browser was opened. Open the address above; it works once.", file=sys.stderr)
             try:
-                open_browser(held.enter_context(entrance(address)), by_hand)  # the port listens already: an early request waits
+                # the port is already open, so an early request waits
+                open_browser(held.enter_context(entrance(address)), by_hand)
             except OSError:
                 by_hand()
         print("Stop the desk with Ctrl+C. A rehearsal that it started goes on.", file=sys.stderr)
@@ -113,10 +113,10 @@ def desk(
 def init(request: DraftRequest) -> None:
     """Draft a configuration and criteria from a PUBLIC file.
 
-    Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing.
-    Never use a private file. Bounds, bins and categories come from the file and are published without protection. A draft
-    has at most 200 columns. Of a wider file, init drafts the columns with the strongest associations and lists them. It tries
-    generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
+    Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing. Never use a private file. Bounds,
+    bins and categories come from the file and are published without protection. A draft has at most 200 columns. In a wider
+    file, init drafts the columns with the strongest associations and lists them. The command tries generators and budgets on
+    the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
         found = "both" if request.public else "neither"
@@ -144,7 +144,7 @@ def init(request: DraftRequest) -> None:
             screen.print(f"Left out, each because {because}: {listing(names)}. The draft names all of these columns.")
     if draft.unit is None:
         keys = [f"{column_left.source!r}" for column_left in draft.left_out if column_left.rows_of_one > 1]
-        shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
+        shared = f" Several rows have the same value of {', '.join(keys[:6])}." if keys else ""
         screen.print(
             f"One question is open: how many rows can one person have?{shared} Answer the question under [unit] in "
             f"{configuration!s}, or draft again with --unit row (every row is a different person) or --unit KEY (one row of "
@@ -153,9 +153,9 @@ def init(request: DraftRequest) -> None:
         )
     elif draft.unit.later:
         screen.print(
-            f"Some persons have more rows than are kept: {so_many(draft.unit.later, 'row')} of the public file left out. To "
-            f"release all rows of each person in a second table, draft with --key {draft.unit.key} in place of --unit "
-            "(docs/linked.md).",
+            f"Some persons have more rows than the draft releases: {so_many(draft.unit.later, 'row')} of the public file "
+            f"excluded. To release all rows of each person in a second table, draft with --key {draft.unit.key} in place of "
+            "--unit (docs/linked.md).",
             style="yellow",
         )
     if draft.unit is not None and draft.unit.doubt:
@@ -165,12 +165,12 @@ def init(request: DraftRequest) -> None:
     if draft.comparing:
         screen.print(
             f"Please check: no row of the public file has {' or '.join(draft.comparing)}, and no released row will. Is this "
-            f"impossible for everybody? If it is only rare, delete the rule in {configuration!s}.",
+            f"impossible for everybody? If it is possible but rare, delete the rule in {configuration!s}.",
             style="yellow",
         )
     screen.print(
-        f"Wrote {configuration!s} and {acceptance!s}. Read every line of the two files, then try `synthrelease plan "
-        f"{quoted_path(configuration)}`. An editor that knows the line `#:schema` explains the settings."
+        f"Wrote {configuration!s} and {acceptance!s}. Read every line of the two files. Then try `synthrelease plan "
+        f"{quoted_path(configuration)}`. An editor that supports the line `#:schema` explains the settings."
     )
 
 
@@ -183,9 +183,9 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
     plan = load_spec(draft.configuration).plan
     screen.print(f"The scout and the release cost {loss_text(plan.total)} together.", style="bold")
     screen.print(
-        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. Their first lines list "
-        "the disadvantages of a draft without a public file. Nothing can be rehearsed: give `release` the option "
-        "--unrehearsed and the ledger of the scout."
+        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. The first lines list the "
+        "disadvantages of a draft without a public file. Nothing can be rehearsed: give `release` the option --unrehearsed "
+        "and the ledger of the scout."
     )
 
 
@@ -215,7 +215,7 @@ def leave_out(
     """Take columns out of a configuration and its acceptance file. Reads no data.
 
     Removes rules, criteria, intended queries and texts about a column. Removes its name from tables and groups. Comments and
-    layout stay. If you have to decide something first, the command says what to decide and writes nothing.
+    layout stay. If a decision is needed first, the command states the decision and writes nothing.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def leave_out(
 
 
 def numbers(config: Config, public: From, members: Beside | None = None, table: TableName | None = None) -> None:
-    """Set the representative value of each bin that has none. Use it after you edit bins.
+    """Set the representative value of each bin without a representative value. Use the command after you edit bins.
 
     The value is the mean of the rows of a PUBLIC file in the bin. The command keeps the values in the configuration, and
     removes the values of bins that no longer exist. Comments and layout stay.

@@ -138,7 +138,7 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
     )
     yield (
         "Somebody who guesses which of two such files was used is right in at most "
-        f"{right_guess(document, whole_person=several)} of cases, and with a coin in 50%."
+        f"{right_guess(document, whole_person=several)} of cases. A coin would be right in 50%."
     )
 
 

@@ -40,8 +40,8 @@ class AuditPart(StrEnum):
 def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, out: File | None = None) -> None:
     """Compute the tables of the five source papers again.
 
-    Shows them beside the printed values. Reads no file of yours and spends nothing.
-    The result is the page docs/sources.md, with the errors found in the papers. All tables take about 70 CPU seconds.
+    Shows the computed tables beside the printed values. Reads no file of yours and spends nothing. The result is the page
+    docs/sources.md, with the errors found in the papers. All tables take about 70 CPU seconds.
 
     Parameters
     ----------
@@ -311,14 +311,13 @@ def verify(
 ) -> None:
     """Check a published release without private data.
 
-    Lists what cannot be checked.
-    Exits with code 5 if a check fails, or if a check needs a package that is not known here. With --no-plan and --no-documents,
-    only the checks that work with any version of the program are made.
+    Lists what cannot be checked. Exits with code 5 if a check fails, or if a check needs a package that is not installed. With
+    --no-plan and --no-documents, only the checks that work with any version of the program are made.
 
     Parameters
     ----------
     public_key : Check the signature with this public key of the publisher. By default with the key in the folder.
-    earlier : Compare with this earlier release of the register, or with the one that an erratum replaces. By default none.
+    earlier : Compare with this earlier release of the register, or with the release that an erratum replaces. By default none.
     commitment : Compare with this commitment from before the run (see commit). By default none.
     plan : Compute the plan and the criterion values again from the specification.
     documents : Write all other documents again and compare.
@@ -351,8 +350,8 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
     """Print the table [[plugins]] of a package, and try its parts.
 
-    Runs its criteria and generators on small tables.
-    Exits with code 5 if one of them fails. Runs the code of the package.
+    Runs its criteria and generators on small tables. Exits with code 5 if a criterion or generator fails. Runs the code of the
+    package.
 
     Parameters
     ----------
@@ -445,8 +444,8 @@ def printable(text: str) -> str:
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """Print which facts the data card will lack and which columns further files will rename. `card --bundle` can change them
-    later.
+    """Print which facts the data card will lack and which columns further files will rename. `card --bundle` can change facts
+    and names later.
     """
     if spec.bundle.chosen:
         from synthrelease.bundle.formats import renamings
@@ -488,7 +487,7 @@ def estimate(
     words : The released folder, or the folders of several years in order, then the question, such as "mean income by sex where
         age >= 30".
     confidence : Set the confidence of each interval, or with --together of all intervals at once.
-    together : Widen the intervals so that all of them hold at once. By default each holds by itself.
+    together : Widen the intervals so that all of them hold at once. By default each interval holds separately.
     as_csv : Print CSV for R, Stata or a spreadsheet. By default text.
     """
     from synthrelease.answers.estimates import estimate as ask
@@ -520,8 +519,8 @@ def rows(
     """Draw rows that meet a condition, from published noisy tables.
 
     The rows come from a model of the noisy tables. The private file is not read, and no epsilon is spent. The command says
-    which columns were measured together with the condition. If the noise hides whether the group has rows at all, it draws
-    none.
+    which columns were measured together with the condition. If noise hides whether the group has any rows, the command draws no
+    rows.
 
     Parameters
     ----------

@@ -27,10 +27,8 @@ FIXED = 5
 
 
 def compare(request: ComparisonRequest) -> None:
-    """Compare the configurations with other ways to protect a table.
-
-    Uses the same PUBLIC file for all.
-    Shows criteria, utility and risk of each method. The values have no noise. No release uses these methods
+    """Compare the configurations with other methods for protecting a table. Uses the same PUBLIC file for all methods. Shows
+    criteria, utility and risk of each method. The values have no noise. No release uses these methods
     (docs/appendix/baselines.md). Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
@@ -144,9 +142,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 def allocate(request: AllocationRequest) -> None:
     """Divide an epsilon among tables, sums and the joint test.
 
-    Uses PUBLIC data.
-    Can also find the smallest epsilon that is enough. Prints the lines for the configuration, and how often a release with
-    these lines finds a table. Reads nothing private and spends nothing.
+    Uses PUBLIC data. The command can also find the smallest sufficient epsilon. Prints the lines for the configuration, and how
+    often a release with these lines finds a table. Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import allocation_lines, allocation_words, choose_allocation
@@ -206,7 +203,7 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
     reason = why_not(rehearsal)
     if reason:
-        screen.print(f"Nothing was adopted, and {config} is unchanged: {reason}.")
+        screen.print(f"The command adopted no plan and did not change {config}: {reason}.")
         return
     done = adopt(config, rehearsal.spec, rehearsal.proposal.chosen)
     screen.print(

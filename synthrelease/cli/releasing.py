@@ -81,9 +81,9 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
 def scout(request: ScoutRequest) -> None:
     """Publish noisy tables of single columns of a PRIVATE file.
 
-    Use it if there is no public file. Spends budget.
-    The codebook is public: names, kinds, codes, missing codes and bounds of columns. Nothing is guessed from the file.
-    --cap and --delta are the cost of this scout and one release after it, together. `init --scout` drafts that release.
+    Use a scout if there is no public file. Spends budget. The codebook is public: names, kinds, codes, missing codes and bounds
+    of columns. The program guesses no setting from the file. --cap and --delta are the total cost of this scout and one later
+    release. `init --scout` drafts this release.
     """
     from synthrelease.scouting.scout import Scouting
     from synthrelease.scouting.scout import scout as scouted
@@ -120,10 +120,10 @@ def split(
     expect_head: str | None = None,
     trust: Names = (),
 ) -> None:
-    """Split a register into pieces, once and for ever. Costs nothing.
+    """Split a register into pieces, once and permanently. Costs nothing.
 
     A release then spends the budget of one piece only. A new secret key and the record number decide the piece of a record.
-    Keep the key in the enclave, back it up, and show it to nobody. Without it no piece can be read again.
+    Keep the key in the enclave, back it up, and show it to nobody. Without the key, no piece can be read again.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def split(
 def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None = None) -> None:
     """Write a plan over years to the ledger, once, before the first year. Costs nothing.
 
-    The ledger then accepts one release of each year and the planned second releases, and refuses all others. The plan limits
-    the privacy loss of a person over all years.
+    The ledger then accepts one release of each year and the planned second releases, and refuses all other releases. The plan
+    limits the privacy loss of a person over all years.
 
     Parameters
     ----------
@@ -234,8 +234,8 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(pieces)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     screen.print(
-        "The sum below is the largest cost of a piece. It holds if a replaced record keeps its record number. If a record may "
-        "be replaced by one with another number, two pieces can change, and the cost is epsilon "
+        "The sum below is the largest cost of a piece. This statement holds if a replaced record keeps its record number. If "
+        "a record may be replaced by one with another number, two pieces can change, and the cost is epsilon "
         f"{decimal_text(spent.most_renumbered)}{delta}."
     )
 
@@ -284,7 +284,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
         lines: list[Callable[[str], None]] = []
 
         def show(phase: str) -> None:
-            if not lines:  # the progress line begins with the first phase: an earlier print would break it
+            if not lines:  # the progress line begins with the first phase; a print before it would break the line
                 lines.append(stack.enter_context(progress_line()))
             lines[0](phase)
 
@@ -303,8 +303,8 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """Return a listener that prints the progress of a release. Its class is defined here, so that only a release loads
-    `publish`.
+    """Return a listener that prints the progress of a release. The class of the listener is defined here, so that only a
+    release loads `publish`.
     """
     from synthrelease import publish as publishing
 
@@ -324,7 +324,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
 
         def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
             told = cheaper_text(spec, proposal, request.config, request.shortlist or Path("shortlist.toml"))
-            err.print(told, style="yellow", soft_wrap=True)  # a line of a log
+            err.print(told, style="yellow", soft_wrap=True)  # one line, for log files
 
         def never_tried(self, spec: ReleaseSpec) -> bool:
             return accepts_untried(spec)
@@ -340,8 +340,8 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
                 f"No --ledger is given, but there are ledgers nearby: {names}. If one of these ledgers belongs to the data, "
-                "name it with --ledger. Otherwise it will not count this run, although the privacy losses of two runs on the "
-                "same people add up.",
+                "name it with --ledger. Otherwise this ledger does not count this run, although the privacy losses of two "
+                "runs on the same people add up.",
                 style="yellow",
             )
 
@@ -393,9 +393,7 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the configuration that comes with the program, for a first or a later year; fill in the year and the earlier
-    releases.
-    """
+    """Write the shipped configuration of a first or a later year, with the year and the earlier releases."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again
@@ -428,7 +426,7 @@ def typed(*words: object, ends: Collection[int] = ()) -> int:
 
 
 def _shown(word: str) -> str:
-    """Return a word quoted for the shell; a question, which contains single quotes, is put in double quotes."""
+    """Return a word quoted for the shell. A question is put in double quotes, because it contains single quotes."""
     return f'"{word}"' if "'" in word else quoted(word)
 
 
@@ -458,7 +456,7 @@ BIRTHS = {
 
 
 def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Number = 1) -> None:
-    """Run a whole release on simulated data. Needs no file, no network.
+    """Run a whole release on simulated data. Needs neither a file nor a network.
 
     Parameters
     ----------
@@ -546,8 +544,8 @@ def _survey(folder: Path) -> tuple[File, File]:
 
 
 def _patients(folder: Path) -> tuple[File, File]:
-    """Simulate the public files of last year's patients and stays, and the confidential files of this year. Return both pairs
-    of files.
+    """Simulate the public files of last year's patients and stays, and the confidential files of this year. Return the pair of
+    public files and the pair of confidential files.
     """
     script = _script("visits")
     facts = script["read_facts"]()
@@ -579,7 +577,7 @@ def _people(folder: Path) -> tuple[File, File]:
 
 
 _PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)
-"""Folder, seed and number of later years: first of last year's public file, then of this year's confidential file."""
+"""Folder, seed and number of later years, first for last year's public file, then for this year's confidential file."""
 
 
 def _script(name: str) -> dict[str, Any]:
@@ -629,12 +627,12 @@ class Demonstration:
         trying = ["--out", trial, "--keep", 1, "--copies", 0, "--minutes", self.minutes, "--jobs", jobs]
         if typed(
             "rehearse", config, "--data", public, *of_public, *trying, ends=(STOPPED, NOTHING_RELEASED)
-        ):  # stops when its minutes are over
-            screen.print("The demonstration continues with the results so far.")
+        ):  # stops at the time limit
+            screen.print("The demonstration continues with the present results.")
         limits = ["--limit", self.limit, "--delta-limit", self.delta_limit]
         typed("ledger", "open", ledger, "--dataset", self.dataset, *limits)
         typed("check", config, "--data", private, *of_private)
-        shortlist = trial / "shortlist.toml"  # on a slow machine, the minutes may end before there is a shortlist
+        shortlist = trial / "shortlist.toml"  # on a slow machine, the time limit may come before there is a shortlist
         tried = ["--shortlist", shortlist] if shortlist.is_file() else ["--unrehearsed"]
         typed("release", config, "--data", private, *of_private, "--out", out, "--ledger", ledger, *tried, "--jobs", jobs)
         typed("verify", out)
@@ -660,7 +658,7 @@ DEMONSTRATIONS = {
         limit="3",
         delta_limit="1e-8",
         minutes=0.1,
-        questions=(  # two about stays and one about patients
+        questions=(  # two questions about stays and one about patients
             "share outcome == 'Other care': age >= 70 against < 70",
             "mean days: diagnosis == 'Cancer' against == 'Injuries'",
             "share stays >= 2 by age",

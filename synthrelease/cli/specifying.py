@@ -1,4 +1,5 @@
-"""Define the commands before a release: plan, check, commit, schema. They spend nothing and show no value of the data."""
+"""Define the commands before a release: plan, check, commit, schema. These commands spend nothing and show no value of the
+data."""
 
 from __future__ import annotations
 
@@ -76,8 +77,8 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
 
 def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
-    """Return the number of rows to plan for: the requested number, else the number of rows of the public file of the rehearsal,
-    else the default number.
+    """Return the number of rows for the plan: the requested number; without it, the number of rows of the rehearsed public
+    file; without a rehearsal, the default number.
     """
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.tried import rows_tried
@@ -275,7 +276,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
 
     screen.print(
-        f"Time and memory of one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
+        f"Time and memory for one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
         "docs/appendix/benchmarks.md (other machines can be several times faster or slower):"
     )
     for cost in attempt_costs(spec, rows):
@@ -458,8 +459,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Return, for every pair of columns, how the generators are planned to preserve its association. If they differ, the one
-    that preserves the smallest part counts.
+    """Return, for every pair of columns, the part of its association that the generators are expected to preserve. If
+    generators differ, the result is for the generator that preserves the smallest part.
     """
     from synthrelease.generators.associations import weakest_of
     from synthrelease.spec.associations import planned_associations
@@ -480,9 +481,9 @@ def check(
     """Check a configuration and whether a file fits it. Spends nothing and shows no value of the file.
 
     Names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. With
-    [members], says how many keys of the members' table have no row in the other table, if more than one in ten. These are exact
-    facts about private data: keep them in the enclave. Do not change a bound, bin or category because of them. Use outside =
-    "clip" or "drop", missing = "drop", or a category for missing values.
+    [members], states how many keys of the members' table have no row in the other table, if this is more than one in ten. These
+    are exact facts about private data: keep them in the enclave. Do not change a bound, bin or category because of them. Use
+    outside = "clip" or "drop", missing = "drop", or a category for missing values.
 
     Exits with code 2 if the file does not fit, if the configuration or the acceptance file changed since the rehearsal (see
     --unrehearsed), or if no table of this number of rows can meet a criterion. The exit code is an exact fact about private
@@ -545,5 +546,5 @@ def check(
     if not fits:
         raise InputError(
             f"{source}: expected a file that fits, found columns that do not fit, named above. Nothing was spent. `release` "
-            "reads no row before the budget is charged. It would not refuse this file, and would spend the budget."
+            "reads no row before the budget is charged. So it would spend the budget on this file without refusing it."
         )

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
-    """Yield sentences on the probability that no table is accepted: from the rehearsal, else from the distribution of the
-    number of rounds.
+    """Yield sentences on the probability that no table is accepted: from the rehearsal or, without one, from the distribution
+    of the number of rounds.
     """
     from synthrelease.spec.shortlist import known_chances
 
@@ -40,8 +40,8 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
         return
     if shortlist is not None:
         yield (
-            f"{shortlist} was made for another budget, other rounds or other criteria. No rehearsal says how often this plan "
-            "finds no acceptable table."
+            f"{shortlist} was made for another budget, other rounds or other criteria. No rehearsal estimates how often "
+            "this plan finds no acceptable table."
         )
     if law is None:
         return
@@ -112,7 +112,7 @@ class _Terminal:
             self.print(f"- {text}")
 
     def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
-        """Print a table. `how` has further arguments of rich's `Table`."""
+        """Print a table. `how` has further arguments for the class `Table` of rich."""
         from rich.table import Table
 
         table = Table(*headings, **how)
@@ -209,7 +209,7 @@ class _LogLines:
 
 
 LARGE_DELTA = 1e-5
-"""A larger delta is not small compared with 1/n for the number of records n of most tables."""
+"""The largest delta without a warning. For most tables with n records, a larger delta is not small compared with 1/n."""
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
@@ -244,7 +244,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
             "The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`."
         )
     if total.delta > LARGE_DELTA:
-        screen.print("delta is large. It should be far below 1 / number of rows (docs/accounting.md).", style="yellow")
+        screen.print("delta is large. Choose a delta far below 1 / number of rows (docs/accounting.md).", style="yellow")
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
@@ -313,7 +313,7 @@ def accepts_untried(spec: Any) -> bool:
     if not (sys.stdin.isatty() and screen.console.is_terminal):
         return False
     screen.print(NEVER, style="yellow")
-    accepted = typer.confirm("Use these files without a rehearsal? This question is asked once for these files.")
+    accepted = typer.confirm("Use these files without a rehearsal? The program asks this question once for these files.")
     if accepted:
         leave(spec, "answer")
     return accepted
@@ -329,7 +329,7 @@ ROWS_IN_WORDS = {
     "exact": "Rows: the number of rows that pass the rules is published exactly. People whose rows are excluded are not "
     f"protected: {NOT_COVERED}.",
 }
-"""Sentences on what is public about the number of rows, by `RowsRule.way`."""
+"""Sentences on the public facts about the number of rows, by `RowsRule.way`."""
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:

@@ -46,7 +46,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """The private table, divided at random into two pieces. Each has its own `Meter`, which allows each planned charge once."""
+    """The private table, divided at random into two pieces. Each piece has its own `Meter`, which allows each planned charge
+    once."""
 
     fit: PrivateCounts
     score: PrivateCounts
@@ -69,8 +70,8 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Divide the table into two random pieces with meters for the planned charges; without a rule, return it unchanged. Called
-    once in a release, before anything reads counts.
+    """Divide the table into two random pieces with meters for the planned charges; without a rule, return it unchanged. A
+    release calls this function once, before any code reads counts.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Raises
     ------
-    InputError : when the folder is not a release, `[series] earlier` does not name it, its neighbours are defined otherwise,
+    InputError : when the folder is not a release, `[series] earlier` does not name it, its neighbours are defined differently,
         its rows do not agree with its release.json, or its bins do not fit.
     """
     published = load(folder)
@@ -193,7 +194,7 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Refuse more rows than some part of the specification supports.
+    """Refuse more rows than any part of the specification supports.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Results that are computed once and shared by all rounds. Their charges are spent before the first round.
+    """Results that are computed once and shared by all rounds. The charges of these results are spent before the first round.
 
     Attributes
     ----------
@@ -290,7 +291,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
     if spec.shared_measurements:
         common, generator = spec.space.common, spec.space.generators[0]
         if not isinstance(generator, MeasuringGenerator):
-            raise TypeError(f"{generator.family} does not measure apart from modelling")
+            raise TypeError(f"{generator.family} has no measurements that are separate from its model")
         measured = generator.measure(private.fit.on(common), spec.generation_charge)
     fitted = fitted_before(spec.criteria, private.score, spec.setting, spec.answers(measured))
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
@@ -328,7 +329,7 @@ def generate(
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
-    Every criterion that uses private counts is computed, whatever the results of other criteria are. So the time of a round
+    Every criterion that uses private counts is computed, independently of the results of other criteria. So the time of a round
     does not show which criterion failed.
 
     Raises

@@ -1,8 +1,8 @@
 """Estimate the time and memory of a run, and whether it can succeed, from settings and public sizes alone, before the run.
 
-The classes of generators and criteria have the formulas. Their constants were measured on one machine
-(docs/appendix/benchmarks.md, `tests.benchmarks.width`). On other machines, with other libraries or data, a run may take several
-times as much or as little, so these estimates are no promises.
+The classes of generators and criteria have the formulas. The constants in the formulas were measured on one machine
+(docs/appendix/benchmarks.md, `tests.benchmarks.width`). On other machines, with other libraries or data, a run may need several
+times more or less, so these estimates are not reliable.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) ->
 
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
-    """Check that the estimated peak memory fits into this machine. On a machine with unknown memory, nothing is checked.
+    """Check that the estimated peak memory fits into this machine. On a machine with unknown memory, the function checks
+    nothing.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
     Raises
     ------
-    ResourceError : when it does not fit. Where a number is unknown, nothing is checked.
+    ResourceError : when it does not fit. If a number is unknown, the function checks nothing.
     """
     available = machine_megabytes()
     if before is None or after is None or available is None:
@@ -205,9 +206,8 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
 
     Parameters
     ----------
-    rows : number of rows in the file, if the caller states it. Otherwise the first of the following that is known is used: the
-        number that the configuration states, the number of rows of the public table of the rehearsal, or the default
-        `USUAL_ROWS`.
+    rows : number of rows in the file, if the caller states it. Otherwise the number that the configuration states is used; if
+        it states none, the number of rows of the rehearsed public table; if this is unknown, the default `USUAL_ROWS`.
     """
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""
@@ -215,9 +215,11 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
         n, source = public, " (the number of the public file; give that of the private file with --rows)"
     else:
         n, source = usual_rows(spec), " (an assumption; give the number of the file with --rows)"
-    expected = f"a threshold that some table of {n:,} rows{source} can meet"
+    expected = f"a threshold that at least one table of {n:,} rows{source} can meet"
     problems = [
-        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that none can: {text.rstrip('.')}")
+        Problem(
+            file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that is never met: {text.rstrip('.')}"
+        )
         for name, text in doubts(spec, n)
         if isinstance(text, NobodyPasses)
     ]

@@ -1,13 +1,13 @@
-"""Make whole attempts on a made-up table before anything is spent, so that a run that is sure to fail costs nothing.
+"""Make whole attempts on a made-up table before the charge, so that a run with a certain failure costs nothing.
 
 Every generator family is tried in its smallest and in its largest configuration, with the code of a release: one-off fits, the
 generator, the projection, the criteria or the joint test, and the figures after acceptance. The table has the columns and bins
-of the private one. Its rows are drawn uniformly over all cells that the rules allow, and are the same in every run. It contains
-nothing private, so messages may show the place of an error, its time and its memory. A rejected round means nothing here,
-because made-up rows do not resemble a population.
+of the private table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same in every
+run. The table contains nothing private, so messages may show the place of an error, the time and the memory. A rejected round
+is not reported, because made-up rows do not resemble a population.
 
-`MadeUp` is a `PrivateCounts` whose failures keep their cause. Only this module creates such an object, from rows that the
-module has drawn.
+`MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, from rows that the module
+has drawn.
 """
 
 from __future__ import annotations
@@ -189,18 +189,18 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         raise
     except MemoryError:
         problem: SynthreleaseError = ResourceError(
-            f"Refused: {tried} needs more memory than there is, on a made-up table of {ROWS} rows. Nothing was spent."
+            f"Refused: {tried} needs more memory than this machine has, on a made-up table of {ROWS} rows. Nothing was spent."
         )
     except Exception as error:
-        # made-up data: even the message of the error would be public
+        # the data are made up, so the message of the error is public
         expected = f"an attempt that can be run, tried on a made-up table of {ROWS} rows"
-        found = f"{failure_of(error)} ({error}) in {tried}. Every round could fail so. Nothing was read and nothing was spent"
+        found = f"{failure_of(error)} ({error}) in {tried}. Every round could fail. Nothing was read and nothing was spent"
         problem = SpecError.at(spec.path, "generators" if configuration else "criteria", expected, found)
     raise problem
 
 
 def _described(configuration: Configuration) -> str:
-    """Return the configuration in words, with the bins of only those columns that have alternatives."""
+    """Return the configuration in words, with the bins of the columns that have alternatives."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

@@ -77,7 +77,7 @@ _MOST_BYTES = 4 * MAX_HEADER
 
 
 class _GoesOn(Exception):
-    """Raised if the header does not end in its first line."""
+    """Signals that the header does not end in its first line."""
 
 
 def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
@@ -136,7 +136,7 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield the line, and stop a reader that requests another line."""
+    """Yield the line, and raise an error if a reader requests another line."""
     yield line
     raise _GoesOn
 
@@ -172,8 +172,8 @@ def check_opens(
     Parameters
     ----------
     more : further columns to read, in addition to the columns of the schema.
-    rows_are_public : whether a message may say that the table has no row. It may not for roots and members in two files,
-        because only the number of roots is public (theory 1.10, roots with their members).
+    rows_are_public : whether a message may say that the table has no row. False for roots and members in two files, because
+        only the number of roots is public (theory 1.10, roots with their members).
 
     Raises
     ------
@@ -189,7 +189,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
         rows_of_files = [_check_declared(_of_uri(source, policy), schema, needed)]
     else:
         rows_of_files = _check_files(source, schema, policy, needed)
-    # for all files together, because the file of a row is a property of the row
+    # checked over all files together, because the file in which a row stands is a property of the row
     if rows_are_public and all(has_row is False for has_row in rows_of_files):
         raise InputError(f"{EXPECTED}, found a header without a row.")
 
@@ -343,7 +343,7 @@ def _asked(table: OpenTable) -> bool | None:
         return None
     try:
         return table.has_row()
-    except Exception:  # of a damaged page, which is found with its rows
+    except Exception:  # a damaged page is found later, when its rows are read
         return None
 
 

@@ -77,7 +77,7 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
         return numbers
     except InputError as error:
         problem = str(error)
-    raise InputError(f"{data}: {problem} {ending}")  # here, so that no frame that saw rows is attached
+    raise InputError(f"{data}: {problem} {ending}")  # raised here, so that the error holds no reference to code that read rows
 
 
 def split_register(
@@ -111,7 +111,7 @@ def split_register(
     """
     spec = load_spec(config, trust)
     if spec.options.split is None:
-        expected = "the column with the record number, and how many pieces"
+        expected = "the column with the record number, and the number of pieces"
         raise SpecError.at(spec.path, "split", expected, "no such table")
     opened = load_ledger(ledger, expect_head=expect_head)
     check_unsplit(ledger, opened.statement())
@@ -149,8 +149,8 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
         return None
     if ledger is None:
         raise BudgetError(
-            "Refused: a release of one piece of a register is charged to this piece, and only the ledger of the register has "
-            "the pieces. Name this ledger with --ledger FILE. Nothing was spent."
+            "Refused: a release of one piece of a register is charged to this piece. Only the ledger of the register "
+            "contains the pieces. Name this ledger with --ledger FILE. Nothing was spent."
         )
     split = load_ledger(ledger, dataset=known.dataset, expect_head=known.expect_head).statement().split
     if split is None or split.pieces != rule.of:
@@ -212,7 +212,7 @@ def release(
     Parameters
     ----------
     jobs : number of processes that run rounds ahead of need.
-    progress : function that is called with each phase. It never learns the number of rounds.
+    progress : function that is called with each phase, but never with the number of rounds.
     priors : the public tables from which generators start, if they were read already.
     public : digests of further tables that were called public (`enclave.ingest.check_not_public`).
     piece : the piece of the register whose rows are read, for a specification with [split].
@@ -236,7 +236,8 @@ def release(
     check_trusted(str(spec.path), spec.plugins, trust)
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
-    # an earlier release may have the same rows. It had noise, so this reveals nothing; only a refusal would
+    # an earlier release may have the same rows. the earlier release had noise, so equal rows reveal nothing; a refusal would
+    # reveal a fact
     files = {
         public_digest(spec.priors[name].path, spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)
     }
@@ -292,9 +293,9 @@ def read_private(
     some_rows = piece is not None or spec.unit.key is not None
     if rows.is_public(public) or (some_rows and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
-            f"Refused: {data} holds the rows of a table that is said to be public: a prior, or the public file of the "
-            "rehearsal. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
-            "whole planned budget counts as spent."
+            f"Refused: {data} contains the rows of a table that the configuration calls public: a prior, or the public file of "
+            "the rehearsal. A release that starts from the private rows themselves protects nobody. Nothing was published; "
+            "the whole planned budget counts as spent."
         )
     if piece is not None and spec.rows.stated is not None and spec.rows.stated * piece.rule.of > rows.n_file:
         most = f"{rows.n_file // piece.rule.of}, the rows of one of {piece.rule.of} pieces"

@@ -14,11 +14,11 @@ Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
 
 Best of K (Papernot & Steinke, ICLR 2022): the same loop with the truncated negative binomial distribution of K.
 
-Their theorem is about the best of K rounds in a total order. Give every round an independent uniform tag and order rounds by
-(accepted, tag): the tags change no divergence, there are no ties, and the best is an accepted round, uniformly random among
-the accepted ones, or a rejected one, which is then replaced by "nothing". Given K and that some round is accepted, that round's
-output has the distribution of one round given acceptance, because rounds are independent and identically distributed. The first
-accepted round has the same distribution, and the loop returns it without running the others.
+The theorem of Papernot and Steinke is about the best of K rounds in a total order. Give every round an independent uniform tag
+and order rounds by (accepted, tag): the tags change no divergence, there are no ties, and the best is an accepted round,
+uniformly random among the accepted ones, or a rejected one, which is then replaced by "nothing". Given K and that some round is
+accepted, that round's output has the distribution of one round given acceptance, because rounds are independent and identically
+distributed. The first accepted round has the same distribution, and the loop returns it without running the others.
 
 A round that fails after the noise, for a reason other than noise (`InternalError`), also ends the loop. For both theorems this
 is an output like an accepted one: they hold for any mechanism Q whose output says whether the loop halts there, and for the
@@ -82,7 +82,7 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
     """Return the loaded libraries for linear algebra. The number of loaded modules is the key of the cache."""
-    from threadpoolctl import ThreadpoolController  # here, because `plan` needs none of it
+    from threadpoolctl import ThreadpoolController  # imported here, because `plan` does not need this library
 
     return ThreadpoolController()
 
@@ -96,7 +96,7 @@ _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
 """Seconds between two checks by a worker that its parent process still runs."""
 _watching: set[int] = set()
-"""The process number of this worker after it has begun to watch its parent; empty before that."""
+"""The process number of this worker, once the worker watches its parent; empty before."""
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
@@ -122,8 +122,8 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Make processes that are started in this block ignore Ctrl-C. This process ignores it, too, as long as the block runs.
-    Outside the main thread nothing changes.
+    """Make processes that are started in this block ignore Ctrl-C. This process ignores Ctrl-C, too, while the block runs.
+    Outside the main thread, the function has no effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what happens to signals
@@ -162,7 +162,7 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
     Parameters
     ----------
-    rule : the selection rule, fixed before private data were read. With a stop probability of 0 alone, the loop may never end.
+    rule : the selection rule, fixed before private data were read. Only with a stop probability of 0 may the loop never end.
     run_round : function that runs one round and returns its output if accepted, None if rejected. Picklable if jobs > 1.
     jobs : number of processes that run rounds ahead of need. The first round in order that ends the loop decides, never the
         first to finish, so the output has the same distribution for any number of jobs.
@@ -239,8 +239,8 @@ def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
     """Run a round and turn every failure into a verdict, so that a round run ahead of need cannot end the loop by its failure.
 
     A failure inside private code is FAILED, and so is a lack of memory, because private counts take memory. A `RejectedRound`
-    is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and place. These depend only on noisy
-    values, because only code inside `PrivateCounts.spend` sees private values.
+    is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and place. Type and place depend only
+    on noisy values, because only code inside `PrivateCounts.spend` sees private values.
     """
     try:
         value = run_round()

@@ -1,7 +1,7 @@
 """Choose the bins of a draft from the noisy tables of a scout.
 
-Bins of numbers have about equal numbers of rows and round limits. Codes have bins of their own if they are frequent. All of it
-is post-processing of noisy counts.
+Bins of numbers have about equal numbers of rows and round limits. Frequent codes have separate bins. All computation is
+post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fil
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
 """Shares of all rows: of a usual bin of numbers, of a 0 that gets its own bin (at least), and of the smallest usual bin."""
 FEW_NUMBERS, TAIL = 1 / 5, 0.02
-"""Shares of rows with numbers other than a frequent 0: a usual bin if most rows have none, and the smallest outermost bin."""
+"""Shares of rows with numbers other than a frequent 0: a usual bin if most rows have a 0, and the smallest outermost bin."""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
-"""Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; else a code needs this share of rows.
-Its noisy count may be lower by the last number, the 99% quantile of the noise in noise deviations."""
+"""Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; among more codes, a code needs this
+share of the rows. The count of a code may be lower by the last number, the 99% quantile of the noise."""
 LONGEST_SPAN, MOST_PERIODS = timedelta(3660), 16
 """Days that are further apart are not joined into periods; the largest number of periods, except for years."""
 
@@ -40,7 +40,7 @@ class ScoutedBins:
     column : the column.
     edges : lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for other columns.
     numbers : mean of each bin of a numeric column, computed from noisy counts.
-    codes : codes, texts or periods with a bin of their own; all other codes share one bin. Empty for numeric columns.
+    codes : codes, texts or periods with a separate bin; all other codes share one bin. Empty for numeric columns.
     days : the period of each day, for dates such as 2020-01-31 whose single days have few rows; otherwise empty.
     fillers : whether the last bin may hold codes such as 98 or 9999: it ends at a power of ten, above a gap.
     gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
@@ -77,9 +77,10 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of codes or texts.
 
-    Up to 12 codes each have a bin of their own. Of more codes, only frequent codes have a bin. A code of 1% of the rows has one
-    in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise. Many days are joined into the shortest
-    periods (weeks, months, quarters, years) of which there are at most 16, with 5 standard deviations of the noise on average.
+    Up to 12 codes each have a separate bin. If there are more codes, only frequent codes have a bin. A code of 1% of the rows
+    has a bin in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise. Many days are joined into
+    the shortest periods (weeks, months, quarters, years) of which there are at most 16, with 5 standard deviations of the noise
+    on average.
 
     Parameters
     ----------
@@ -132,8 +133,9 @@ def number_bins(
 ) -> ScoutedBins:
     """Return the bins of a numeric column.
 
-    A bin has about an eighth of the rows, or a fifth of the numbers where they are few, and round limits. The outermost bins
-    have fewer rows. A frequent 0 and codes such as 9999 have a bin of their own, and the limits of the codebook are kept.
+    A bin has about an eighth of the rows, or a fifth of the numbers if there are few numbers, and round limits. The outermost
+    bins have fewer rows. A frequent 0 and codes such as 9999 have separate bins, and the limits of the codebook are limits of
+    bins.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ def number_bins(
     numbers = sum(count for place, (_, _, count) in enumerate(cells) if place != zero)
     tail, mass = max(TAIL * numbers, noise), min(MASS * rows, max(FEW_NUMBERS * numbers, LEAST * rows))
     alone = {cells[0][0], *column.limits}
-    if zero is not None:  # with the cells that follow up to 1, as far as none has rows, so that the bin of 0 has a plain limit
+    if zero is not None:  # include the empty cells up to 1, so that the bin of 0 has a round limit
         end = next((at for at in range(zero + 1, len(cells)) if at + first in filled or cells[at][1] > 1), len(cells) - 1)
         alone |= {cells[zero][0], cells[end][0]}
     low, high, count = cells[-1]
@@ -190,7 +192,8 @@ _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
 def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (True, True)) -> Iterator[Fraction]:
-    """Yield the limits between bins of about `mass` rows, and of a small bin at each of the `ends` if there are enough rows."""
+    """Yield the limits between bins of about `mass` rows, and the limits of a small bin at each of the `ends` if there are
+    enough rows."""
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
     if total < 2 * tail:
@@ -217,7 +220,8 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the cell with the roundest lower edge, the first one of equals; None if there are no cells."""
+    """Return the index of the cell with the roundest lower edge, the first of equally round edges; None if there are no
+    cells."""
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 

@@ -1,8 +1,8 @@
 """Choose the cells in which a scout counts each column, from the codebook and from noisy counts alone.
 
-Codes have a cell each. Numbers are counted twice. The first table of a number has public cells: intervals of one width if both
-bounds are near each other, otherwise 1, 2 and 5 times powers of ten with a cell for 0. Cells with many rows are cut into round
-steps for the second table.
+Each code has a cell. Numbers are counted twice. The first table of a number has public cells: intervals of one width if the
+bounds are near each other, otherwise cells with limits at 1, 2 and 5 times powers of ten, and a cell for 0. Cells with many
+rows are cut into round steps for the second table.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from synthrelease.scouting.codebook import CodebookEntry
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 """Names of the cells for texts that are no number, for texts that the codebook does not list, and for missing values."""
 SMALLEST, LARGEST = -6, 12
-"""Powers of ten between which numbers without bounds are counted. Numbers beyond count in the outermost cells."""
+"""Powers of ten between which numbers without bounds are counted. Larger numbers count in the outermost cells."""
 STEPS = 50
 """The largest number of steps into which a cell that holds all numbers is cut for the second table."""
 FULL, EMPTY = 4.0, 2.5
-"""Limits in standard deviations of the noise. Cells with counts above `FULL` are cut, into steps with as many rows on average;
-counts up to `EMPTY` are treated as 0."""
+"""Limits in standard deviations of the noise. Cells with counts above `FULL` are cut, into steps with counts of `FULL` on
+average; counts up to `EMPTY` are treated as 0."""
 ROUND = [Fraction(10) ** power * factor for power in range(-12, 19) for factor in (1, 2, 5)]
 """Round numbers in ascending order: widths of cells, and divisors that make a limit round."""
 
@@ -73,8 +73,8 @@ class ScoutedColumn:
     codes : meaning of each code, without the codes for missing answers.
     missing : texts that stand for a missing answer.
     low, high : smallest and largest number; None if not stated.
-    whole : whether the numbers are integers. Other numbers then count as texts that are no number.
-    limits : numbers at each of which a bin always begins, such as 37 weeks for births at term.
+    whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number. limits : numbers
+        at each of which a bin always begins, such as 37 weeks for births at term.
     """
 
     name: str
@@ -114,7 +114,7 @@ class ScoutedColumn:
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
         """Return the lower edges of the cells of the second table.
 
-        A cell has as many steps as it has fiftieths of all numbers, without a frequent 0, if the noise allows it.
+        If the noise allows it, a cell has one step for each fiftieth of all numbers in it; a frequent 0 is not counted.
 
         Parameters
         ----------
@@ -141,8 +141,8 @@ class ScoutedColumn:
     def column(self, found: Sequence[str] = ()) -> Column:
         """Return the column of the schema by which the file is read.
 
-        Its bins are the finest bins of the column, one bin for unlisted texts or texts that are no number, and one for missing
-        values.
+        This column has the finest bins of the scouted column, one bin for unlisted texts or texts that are no number, and one
+        for missing values.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Ce
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells with edges of 1, 2 and 5 times powers of ten, and cells next to 0, as far as the bounds reach."""
+    """Return cells with edges of 1, 2 and 5 times powers of ten, and cells next to 0, within the bounds."""
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
     sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]
@@ -256,7 +256,7 @@ def scouted_columns(
     ]
     if wrong:
         expected = "min below max, and whole numbers as bounds and limits of integers"
-        raise InputError(f"expected {expected}, found others for {listing(wrong)}. Nothing was read.")
+        raise InputError(f"expected {expected}, found other settings for {listing(wrong)}. Nothing was read.")
     if len(asked) < 2:
         raise InputError(f"expected at least two columns, found only {listing(names)}. Nothing was read.")
     return asked

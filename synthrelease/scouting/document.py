@@ -33,8 +33,8 @@ class ScoutedPart(Part):
     name, kind, description, codes, missing, low, high, whole, limits : the column as in `ScoutedColumn`.
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
-    edges : for a number, the lower limits of the cells of the second table, which a later version may choose otherwise.
-    counts : for codes and texts, the count of each; the empty text "" stands for missing values.
+    edges : for a number, the lower limits of the cells of the second table, which a later version may choose differently.
+        counts : for codes and texts, the count of each; the empty text "" stands for missing values.
     other : for a column with a list of codes, the count of texts that the list does not have.
     """
 
@@ -141,7 +141,8 @@ class ScoutDocument(Part):
 
     @property
     def margin(self) -> int:
-        """The margin of error of a count in rows: an exact count is within it of the noisy count in 95% of scouts."""
+        """The margin of error of a count in rows. In 95% of scouts, the noisy count differs from the exact count by at most
+        this margin."""
         return self.margin_of(1)
 
     def margin_of(self, noises: int) -> int:

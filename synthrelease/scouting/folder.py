@@ -85,7 +85,7 @@ def verify_scout(folder: Path) -> Report:
         again = files_of(document)
         compared = [name for name in again if not other or name in (NAME, "counts.csv") or name not in files]
         wrong = tuple(
-            f"{name}: expected the contents of {NAME}, found others" for name in compared if files.get(name) != again[name]
+            f"{name}: the file differs from the contents of {NAME}" for name in compared if files.get(name) != again[name]
         )
         wrong += tuple(f"{name}: expected no further file, found this one" for name in files if name not in (*again, CHECKSUMS))
         writer = f"Written by another version, synthrelease {document.written_by}; pages not compared."
@@ -123,7 +123,7 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
 
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
-    """Yield the problems of the tables. Another version may have chosen other cells among the finest ones."""
+    """Yield the problems of the tables. Another version may have chosen other cells among the finest cells."""
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:

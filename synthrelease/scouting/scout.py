@@ -1,8 +1,8 @@
 """Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
 A scout checks its settings, charges the ledger, reads the file once or twice, adds noise and writes a folder. Like a release, a
-scout is final and its cost counts as spent once the file is opened. Everything that can be checked without the rows is checked
-before the charge. The rows influence the results only through noisy counts.
+scout is final and its cost counts as spent once the file is opened. All checks that need no rows are made before the charge.
+The rows influence the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -162,15 +162,15 @@ def cap_of(
     ----------
     epsilon, delta : budget of scout and release together.
     rho : cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of that
-        amount is added for the measure of dependence. Must be None if delta is 0.
-    tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, epsilon
-        that is reserved for the whole release; by default 80% of the cap.
+        amount is added for the measure of dependence. `rho` must be None if delta is 0. tests : epsilon that is reserved for
+        tests and criteria of the release; by default 12% of the cap. If delta is 0, epsilon that is reserved for the whole
+        release; by default 80% of the cap.
 
     Raises
     ------
     InputError : if delta is 0, for columns of texts without a list of codes, numbers without bounds, and a stated rho. Texts
-        without a list need a delta above 0, because a text may occur in one row alone. Numbers without bounds need one, because
-        Laplace noise has heavy tails, so that empty cells far out would seem to have rows.
+        without a list need a delta above 0, because a text may occur in one row alone. Numbers without bounds need a delta
+        above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
     """
     if not delta:
         open_ended = [
@@ -260,8 +260,8 @@ def scout(
     -------
     Gaussian with rho = `cap.rho`, except for texts of one row (theory 9.20, values without a public list), or `cap.alone`-DP
     where delta is 0. The charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
-    published exactly. Every row is counted: missing values, texts that are no number and unlisted codes have bins of their own,
-    and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
+    published exactly. Every row is counted: missing values, texts that are no number and unlisted codes have separate bins, and
+    numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
     """
     check_free(out)
     check_noise(scouting)
@@ -345,7 +345,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return the (n_atoms,) cells of the finest bins in a column's first table. Each code has a cell of its own."""
+    """Return the (n_atoms,) cells of the finest bins in a column's first table. Each code has a separate cell."""
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 

@@ -34,8 +34,8 @@ _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a validator for a field. It raises Unexpected, with the text `expected`, for a value that does not satisfy
-    `holds`.
+    """Return a validator for a field. The validator raises Unexpected, with the text `expected`, for a value that does not
+    satisfy `holds`.
     """
 
     def check(value: Any) -> Any:
@@ -54,7 +54,7 @@ Reason = Annotated[Line, Field(max_length=500)]
 
 @dataclass(frozen=True)
 class NamesColumns:
-    """The type of a field that names columns of the release. It also says what happens when a column is left out of the
+    """The type of a field that names columns of the release. The type also says what happens when a column is left out of the
     release.
 
     Attributes

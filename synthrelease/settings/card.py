@@ -92,7 +92,7 @@ class CatalogueTable(Stripped):
         if self.minimum_age is not None and self.maximum_age is not None and self.maximum_age < self.minimum_age:
             yield "maximum_age must not be below minimum_age"
         if bool(self.access_body) != bool(self.access_body_contact):
-            yield "access_body and access_body_contact need each other"
+            yield "access_body and access_body_contact must be set together"
         if self.access_body_contact and not WEB_ADDRESS.fullmatch(self.access_body_contact):
             yield "access_body_contact must be an address that starts with http:// or https://"
 
@@ -251,7 +251,7 @@ class CardTable(CardTexts):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.texts(self.language) is not self:
-            yield f"[card.{self.language}] must not be there: [card] itself is in that language"
+            yield f"[card.{self.language}] must not be there: the texts of [card] are in that language"
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

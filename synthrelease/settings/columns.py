@@ -107,10 +107,10 @@ def _missing_rule(value: Any) -> Any:
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             "'bin', 'drop' or 'error': missing values must not be filled from other private records, because one person's "
-            "values would then be in many rows, which the guarantee does not cover. Three ways are allowed: a public rule for "
-            "each single record ('bin' keeps missing as a value of its own, 'drop' excludes the row); a rule or model that was "
-            "itself released with differential privacy, applied to each record by itself; values from a public table. With "
-            "'bin', [imputation] can fill the missing values of the released table from its own rows, at no cost"
+            "values would then be in many rows, which the guarantee does not cover. Three methods are allowed: a public rule "
+            "for each record ('bin' makes missing a separate value, 'drop' excludes the row); a rule or model released with "
+            "differential privacy and applied to each record separately; values from a public table. With 'bin', [imputation] "
+            "can fill the missing values of the released table from its own rows, at no cost"
         )
     return value
 
@@ -350,9 +350,9 @@ class RuleTable(SpecTable):
 
     Attributes
     ----------
-    never : a condition on columns; a row that meets it is excluded. It may use comparisons, `and`, `or`, `not`, `in` and `is
-        missing`. A comparison with a missing value is neither true nor false, so it excludes no row, and neither does its
-        negation. `column.level == 'group'` names a group of codes or categories by an alternative of the column. A rule may
+    never : a condition on columns; a row that meets it is excluded. A condition may use comparisons, `and`, `or`, `not`, `in`
+        and `is missing`. A comparison with a missing value is neither true nor false, so it excludes no row, and neither does
+        its negation. `column.level == 'group'` names a group of codes or categories by an alternative of the column. A rule may
         compare two columns of numbers, as `wage > total`. If one of them has more than 1,000 numbers, only rules for the
         released table may do so, and by bins. With [members], a rule may compare a member with its root or with the first
         member, `age > first.age - 12`, and count members, `count(age < 18) > children`. Example: `never = "mother_age < 20 and
@@ -413,7 +413,7 @@ EXPECTED = "expected a file with a header and rows"
 CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
 TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 FORMATS = "CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database"
-_SAVE = " (in Excel: save the sheet as 'CSV UTF-8')"
+_SAVE = " (in Excel, save the sheet as 'CSV UTF-8')"
 _CODEBOOK = " (a DDI codebook: give its fixed-width data to `init --from`, and the codebook to --codebook)"
 OTHER_FORMATS = {
     b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
@@ -451,7 +451,7 @@ def zero_byte(encoding: str) -> Unreadable:
 
 
 def control_character() -> Unreadable:
-    return Unreadable("a header of letters", "a control character", "Is it a text file? It may be packed or encrypted.")
+    return Unreadable("a header of letters", "a control character", "Is it a text file? The file may be packed or encrypted.")
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
@@ -507,7 +507,7 @@ def other_bytes(encoding: str) -> str:
 
 def other_delimiter(expected: str, delimiter: str) -> str:
     return (
-        f"expected columns separated by {expected!r}, found {DELIMITERS[delimiter]} between them. Set delimiter = "
+        f"expected columns separated by {expected!r}, found columns separated by {DELIMITERS[delimiter]}. Set delimiter = "
         f"{json.dumps(delimiter)} under [input] in the configuration."
     )
 

@@ -98,7 +98,8 @@ def validated(
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many mistakes, only the first
+        # if there are very many mistakes, only the first ones are listed
+        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]
         problems = [_problem(model, item, file, path) for item in shown_first]
     # leave out a missing key whose misspelling is reported, and a table if a mistake inside of it is reported
     misspelt = {

@@ -141,9 +141,9 @@ class MembersTable(SpecTable):
         bounds = [0, 99] }`.
     rules : plausibility rules for members, written as [[rules]]. A root is excluded if one of its members breaks a rule. A rule
         may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of another
-        member (other.NAME; the rule then checks every two members). It may compare whole numbers (`age > first.age - 12`) and
-        count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never = "relation
-        == 'spouse' and other.relation == 'spouse'" }]`.
+        member (other.NAME; the rule then checks every two members). A rule may compare whole numbers (`age > first.age - 12`)
+        and count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never =
+        "relation == 'spouse' and other.relation == 'spouse'" }]`.
     """
 
     key: str = Field(min_length=1)
@@ -278,8 +278,9 @@ class SeriesTable(SpecTable):
     corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
         release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
         "Live births, yearly"`.
-    reason : the correction of the erratum. It is required with `corrects`, and not allowed without `corrects`. Example: `reason
-        = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births, yearly"`.
+    reason : the correction of the erratum. The setting is required with `corrects`, and not allowed without `corrects`.
+        Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live
+        births, yearly"`.
     """
 
     name: Line = Field(min_length=1, max_length=300)
@@ -324,7 +325,7 @@ class SeriesTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.corrects is None) != (not self.reason):
-            yield "corrects and reason need each other"
+            yield "corrects and reason must be set together"
         needed = {"first": self.first, "year": self.year, "epsilon": self.epsilon}
         if self.years is None:
             stated_fields = [name for name, value in needed.items() if value is not None]
@@ -342,7 +343,7 @@ class SeriesTable(SpecTable):
         if isinstance(self.epsilon, tuple) and len(self.epsilon) > self.years:
             yield f"epsilon has {len(self.epsilon)} numbers for {self.years} years"
         if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
-            yield "fallbacks and fallback_epsilon need each other"
+            yield "fallbacks and fallback_epsilon must be set together"
         if self.fallbacks > self.years or (self.again and not self.fallbacks):
             yield f"there are {self.years} years and {self.fallbacks} second releases of a year"
 
@@ -370,7 +371,7 @@ class PopulationTable(SpecTable):
     """
 
     size: int = Field(ge=1, le=10**12)
-    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}: only for this design is the guarantee proved")]
+    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}: the guarantee is proved only for this design")]
     source: Line = Field(min_length=1, max_length=500)
 
 
@@ -406,9 +407,9 @@ class DesignTable(SpecTable):
         clusters, divided by its variance in a simple random sample of the same size. A design effect is at least 1. Give one
         number for all columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`,
         `source = "Survey report, table B.1"`.
-    source : the published source of the design effects. It is required with `effect`, and not allowed without `effect`. A
-        design effect that was computed from the private file is not allowed: it would be published without a guarantee.
-        Example: `source = "Survey report, table B.1"`, `effect = 1.8`.
+    source : the published source of the design effects. The setting is required with `effect`, and not allowed without
+        `effect`. A design effect that was computed from the private file is not allowed: it would be published without a
+        guarantee. Example: `source = "Survey report, table B.1"`, `effect = 1.8`.
     """
 
     weight: str | None = None
@@ -421,7 +422,7 @@ class DesignTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.effect is None) != (not self.source):
-            yield "effect and source need each other"
+            yield "effect and source must be set together"
 
 
 class ImputationTable(SpecTable):
@@ -513,7 +514,7 @@ class MarksTable(SpecTable):
         for name, columns in groups.items():
             if not name.isidentifier() or name in {"and", "or", "not", "in", "is", "missing", "count"}:
                 raise Unexpected("names of columns made of letters, digits and underscores", repr(name))
-            if not 2 <= len(set(columns)) == len(columns) <= 16:  # 2^16 sets of them are looked up
+            if not 2 <= len(set(columns)) == len(columns) <= 16:  # 16 columns have 2^16 sets, and a table lists all sets
                 raise Unexpected("from 2 to 16 different columns in each group", f"{len(set(columns))} in {name!r}")
         return groups
 

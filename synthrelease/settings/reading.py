@@ -29,7 +29,7 @@ MAX_DIGITS = 100
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move the cursor, end a path or reverse the writing direction. They could hide other text."""
+"""Characters that move the cursor, end a path or reverse the writing direction. Such characters could hide other text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -188,8 +188,7 @@ def dotted(steps: Iterable[str | int]) -> str:
 
 OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url", "signed_by")
 """Texts of [card] that belong to one release: the reasons for its budget and thresholds, trials before it, its version, day and
-address, and the persons who approved it.
-"""
+address, and the persons who approved it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +242,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     extended, instead = tables.get("extends"), tables.pop("override", {})
     if not isinstance(extended, str):
         if instead != {}:
-            expected = "`extends`, because [override] changes settings of another configuration"
+            expected = "`extends`, because [override] changes settings of an inherited configuration"
             raise SpecError.at(path, "override", expected, "none")
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
     base = beside(path, extended)

@@ -147,8 +147,8 @@ class SelectionTable(SpecTable):
     test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of all
         criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example: `test =
         "joint"`, `test_epsilon = 0.2`.
-    test_epsilon : the epsilon of one joint test. It is required with test = "joint", and not allowed with test = "each".
-        Example: `test_epsilon = 0.2`, `test = "joint"`.
+    test_epsilon : the epsilon of one joint test. The setting is required with test = "joint", and not allowed with test =
+        "each". Example: `test_epsilon = 0.2`, `test = "joint"`.
     false_acceptance : for the joint test, the largest probability that it accepts a round in which a criterion exceeds its
         threshold. Example: `false_acceptance = 0.01`.
     measurements : "fresh" measures the tables again in every round. "shared" measures the tables once for all rounds (theory 5,
@@ -266,7 +266,7 @@ class NotPromisedTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.pairs or self.dependence) and not self.why.strip():
-            yield "a reason as `why`, which the card gives, is needed"
+            yield "`why` must state the reason, because the card shows it"
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:

@@ -53,7 +53,7 @@ def with_members(
 def _size(table: MembersTable) -> ColumnTable:
     """Return the column with the number of members of a root, capped at the number of released members."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
-    if table.least == table.most:  # a column needs two bins; a rule keeps the second one empty
+    if table.least == table.most:  # a column needs two bins, so a rule forbids the second one
         numbers = [str(table.least), str(table.most + 1)]
     return ColumnTable(
         kind="integer",
@@ -218,8 +218,8 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level. It is computed from the code of the smallest area: the codelist gives the group of each
-    code.
+    """Return the column of a level. The column is computed from the code of the smallest area: the codelist gives the group of
+    each code.
     """
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(

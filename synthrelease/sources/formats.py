@@ -77,8 +77,8 @@ class Package:
     day : unit in which dates are counted.
     tick : unit in which dates with a time, and times of day, are counted.
     letters : letters that stand for missing values in columns of numbers, such as .a in Stata.
-    block : block size in bytes: the size of a complete file is a multiple of it. It is used if a file may not state its number
-        of rows.
+    block : block size in bytes: the size of a complete file is a multiple of it. This code is used if a file may not state its
+        number of rows.
     """
 
     name: str

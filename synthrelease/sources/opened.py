@@ -22,8 +22,8 @@ from synthrelease.sources.tables import chosen_table, engine_of, quoted, sql_tab
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (
-    f"expected a database that answers, found none. Are the server, the database, {USER} and {PASSWORD} right, and may this "
-    "user read the table?"
+    f"expected a connection to the database, found none. Are the server, the database, {USER} and {PASSWORD} right, and may "
+    "this user read the table?"
 )
 NO_SQLITE = "expected a complete SQLite file with values of less than 32 MB, found a file that cannot be read."
 NO_DUCKDB = "expected a complete DuckDB file that no other program is writing, found a file that cannot be read."
@@ -45,14 +45,14 @@ OnStop = Callable[[Callable[[], object]], None]
 
 
 class Stop:
-    """A request from another thread to stop reading. It interrupts the libraries that are reading."""
+    """A request from another thread to stop reading. The request interrupts the libraries that are reading."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
 
     def by(self, way: Callable[[], object]) -> None:
-        """Register a function that is called when reading should stop. If a stop was already requested, it is called at
-        once.
+        """Register a function that is called when reading should stop. If a stop was already requested, the function is called
+        at once.
         """
         self._ways.append(way)
         if self._asked.is_set():
@@ -163,8 +163,7 @@ def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
 
     Raises
     ------
-    InputError : when the table does not exist, the URI is not that of a database, or the dialect or its driver is not
-        installed.
+    InputError : when the table does not exist, the URI does not name a database, or the dialect or its driver is not installed.
     """
     engine = engine_of(uri)
     try:

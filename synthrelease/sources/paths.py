@@ -1,8 +1,9 @@
 """Recognise texts that may be a database connection string, so that no message shows a password.
 
 Such a text is never quoted, unless it names an existing file. Connection strings have many dialects (URIs, JDBC, libpq, ODBC,
-`user:password@server`, chains of stores) without a common syntax. So the check is broad. A text is not shown if it has a scheme
-before a colon, an @, or a key with a value beside other text. A mistyped file name has none of these, so it is shown.
+`user:password@server`, chains of stores) without a common syntax. So the check covers more texts than necessary. A text is not
+shown if it has a scheme before a colon, an @, or a key with a value beside other text. A mistyped file name has none of these
+features, so the name is shown.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LONGEST = 2000
 """Number of characters that are checked. A connection string is recognised by its beginning."""
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
-"""A scheme before a colon. It has at least two characters, because a single letter is a drive of Windows."""
+"""A scheme before a colon. The scheme has at least two characters, because a single letter is a drive of Windows."""
 _PAIRS = re.compile(r"\w\s*=(?!=).*[;&\s]|[;&?#\s].*\w\s*=(?!=)", re.DOTALL)
 """A key with a value, and a separator before or after the pair. `year=2019/part.csv` is a path and `age == 3` a condition."""
 _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=<>!]*[:=](?!=)", re.IGNORECASE)

@@ -48,10 +48,10 @@ CSV_NAMES = (".csv", ".csv.gz")
 _PATTERN = re.compile(r"[*?\[]")
 
 State = tuple[str, ...]
-"""Size, time of the last change and inode number of a file. They stay equal as long as nobody writes the file."""
+"""Size, time of the last change and inode number of a file. These numbers stay equal as long as nobody writes to the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
 """Function that lists the files of a table as they are now. Each item has the files that are counted together."""
-CHANGED = "expected files that do not change while they are read, found a file that was written meanwhile."
+CHANGED = "expected files that do not change while they are read, found a changed file."
 
 
 def is_pattern(text: str) -> bool:
@@ -124,7 +124,7 @@ def _is_table(path: Path) -> bool:
 
 def which_file(number: int, n_files: int) -> str:
     """Return a sentence that gives the position of a file among several, without its name."""
-    return f"The problem is in file {number} of {n_files}, in the order of their names."
+    return f"The problem concerns file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:
@@ -134,7 +134,7 @@ def state_of(file: Path) -> State:
     except OSError:
         status = None
     if status is None:
-        raise InputError("expected files that stay in place while they are read, found that one was removed.")
+        raise InputError("expected files that exist until they are read, found that a file was removed.")
     return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
 
 
@@ -274,8 +274,8 @@ class Source:
 
         Parameters
         ----------
-        records : record types of the file. Lines of the first type form the first table, lines of the second type the second.
-            With fewer than two types, or a second file, the source is returned unchanged.
+        records : record types of the file. Lines of the first type form the first table, and lines of the second type form the
+            second table. If there are fewer than two types, or a second file, the source is returned unchanged.
         """
         roots, members = (*records, None, None)[:2]
         if members is None or self.members is not None:

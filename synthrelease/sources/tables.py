@@ -1,7 +1,7 @@
 """Check the declared types of columns, connect to databases and find the requested table, without reading a row.
 
-A message lists the names of a database's tables when the requested table does not exist. Names of tables reveal no row. Whoever
-set up the database chose the names, the names exist even if every table is empty, and whoever runs the command may list them.
+A message lists the names of a database's tables when the requested table does not exist. Names of tables reveal no row. An
+administrator chose the names, the names exist even if every table is empty, and the user who runs the command may list them.
 Messages of database libraries are never shown, because they may contain the URI with its password.
 """
 
@@ -46,7 +46,7 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         types.is_string_view, types.is_date, types.is_time, types.is_timestamp, types.is_null,
     )  # fmt: skip
     if not any(accepts(values) for accepts in plain):
-        type_name = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
+        type_name = _TYPE_NAME.match(str(kind))  # the text behind the name may hold names of fields
         problem = f"the {format_name} type {type_name[0] if type_name else 'of an extension'}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
     if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
@@ -95,7 +95,8 @@ def check_types(schema: Any, needed: Sequence[str]) -> None:
     """Raise InputError if a needed column in the Arrow schema of a database has a type that `check_type` refuses."""
     for name in needed:
         kind = schema.field(name).type
-        if getattr(kind, "type_name", None) is not None:  # an opaque type such as PostgreSQL's numeric, which arrives as text
+        # a type without a Python equivalent, such as PostgreSQL's numeric, arrives as text
+        if getattr(kind, "type_name", None) is not None:
             kind = kind.storage_type
         check_type(name, kind, "database")
 
@@ -158,7 +159,7 @@ def engine_of(uri: str) -> Any:
 
     Raises
     ------
-    InputError : when the URI is not that of a database, or when its dialect or driver is not installed.
+    InputError : when the URI does not name a database, or when its dialect or driver is not installed.
     """
     sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", "database"), False
     try:

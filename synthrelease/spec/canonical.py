@@ -2,10 +2,10 @@
 digest.
 
 The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
-of codelists, and rules with their levels written out. It also contains the public tables from which generators start (by the
-digest of their content, never by a path), and the shortlist from which configurations are drawn. The text contains no comments
-and no tables of `WORDS`. It contains only settings that are written in the files, so an unused setting does not change the
-digest. The text is public like the two files, and contains nothing about the private file.
+of codelists, and rules with their levels written out. The text also contains the public tables from which generators start (by
+the digest of their content, never by a path), and the shortlist from which configurations are drawn. The text contains no
+comments and no tables of `WORDS`. The text contains only settings that are written in the files, so an unused setting does not
+change the digest. The text is public like the two files, and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ NAME = "specification.json"
 """Name of the file of the text in a bundle."""
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
-"""Tables that do not change the computation of a release. They can be changed after the release. The digest does not cover
-them, except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
+"""Tables that do not change the computation of a release, and can be changed after the release. The digest does not cover them,
+except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
 PATHS = ("extends", "override")
 """Settings that name another configuration, or that change its settings."""
 PRIOR = "prior"
@@ -97,7 +97,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
     Parameters
     ----------
-    words_unpublished : whether version 1.0.0 wrote the content. That version did not publish the plan over years in the
+    words_unpublished : whether version 1.0.0 wrote the content. Version 1.0.0 did not publish the plan over years in the
         specification.
     """
     published, tables_now = read_tables(content), read_tables(canonical_text(tables))
@@ -118,7 +118,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of a generator. Its public tables are named by the digest of their content."""
+    """Return the settings of a generator. Public tables are named by the digest of their content."""
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]

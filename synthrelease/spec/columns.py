@@ -83,7 +83,7 @@ def _codes(table: ColumnTable) -> _Listed:
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
     why = "no numbers, because codes are names (a column of kind = 'category' may have numbers)"
     _require(not table.numbers, "numbers", why, "some")
-    _require(not table.ordered, "ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
+    _require(not table.ordered, "ordered", "no such setting, because codes have no order", "true")
     if isinstance(table.codes, str):
         raise ColumnError("codes", "a table of codes with their labels, or a file that is there", repr(table.codes))
     codes, labels = tuple(table.codes or ()), tuple((table.codes or {}).values())
@@ -150,9 +150,9 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
     if label is None or label in labels:
         return label
     readable("outside_label", [label])
-    actual, expected = repr(label), "one of the ordered categories (a new one would have a neighbour)"
+    actual, expected = repr(label), "one of the ordered categories"
     _require(not table.ordered, "outside_label", expected, actual)
-    _require(label not in members, "outside_label", "a label that is not the code of another one", actual)
+    _require(label not in members, "outside_label", "a label that is not the code of another label", actual)
     return label
 
 
@@ -277,7 +277,7 @@ def read_codelist(path: Path) -> Codelist:
     """
     lines = csv_lines(path, MAX_BYTES, "a codelist")
     number, header = next(lines, (1, []))
-    if header[:2] != _HEADER:  # the wrong header is not shown: the path may name quite another file
+    if header[:2] != _HEADER:  # the header is not shown, because the path may name a private file
         raise _problem(path, number, "the header code,label, and the name of each further level", "something else")
     levels = header[2:]
     for level in levels:
@@ -444,7 +444,7 @@ def _numeric_column(
     whole = table.kind == "integer"
     if (bounds := table.bounds) is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
-    _require(table.outside != "bin", "outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
+    _require(table.outside != "bin", "outside", "'clip', 'drop' or 'error' in a column of numbers", "'bin'")
     for field in ("categories", "codes", "characters"):
         _require(not getattr(table, field), field, f"no {field} in a numeric column", "some")
     _require(table.alternatives, "alternatives", "at least one list of bins", "none")
@@ -500,19 +500,17 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
     """Return the formats of the dates in `source` and in `minus`; None for a column without such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
-        raise ColumnError(
-            "minus_format", "it beside minus alone (it says how those dates are written)", repr(table.minus_format)
-        )
+        raise ColumnError("minus_format", "this setting only beside minus (format of those dates)", repr(table.minus_format))
     if not of_dates:
         if table.format is not None:
-            raise ColumnError("format", "it only with part or minus (it says how dates are written)", repr(table.format))
+            raise ColumnError("format", "this setting only beside part or minus (format of dates)", repr(table.format))
         return None, None
     if table.kind != "integer":
-        raise ColumnError(of_dates[0], "it only in a column of whole numbers (kind = 'integer')", f"kind = {table.kind!r}")
+        raise ColumnError(of_dates[0], "this setting only in a column of whole numbers (integer)", f"kind = {table.kind!r}")
     if table.minus is None:
         return _date_format("format", table.format, table.part), None
     if table.part not in (None, "year"):
-        raise ColumnError("minus", "part = 'year' with it (completed years between two dates), or no part (days)", table.part)
+        raise ColumnError("minus", "part = 'year' (completed years) or no part (days) beside minus", table.part)
     return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
 
 

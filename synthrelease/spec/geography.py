@@ -72,7 +72,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
             expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
             problems.add("geography.levels", expected, repr(level))
         elif level in release.columns:
-            problems.add("geography.levels", "levels that are not columns yet", repr(level))
+            problems.add("geography.levels", "levels that no other column has as its name", repr(level))
         elif not level.isidentifier():
             problems.add("geography.levels", "names made of letters, digits and underscores", repr(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
@@ -80,13 +80,13 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     if any(level not in groups for level in table.levels):
         return
     if lowest.characters is not None:
-        problems.add(f"columns.{table.column}.characters", "none with [geography]", str(lowest.characters))
+        problems.add(f"columns.{table.column}.characters", "no such setting with [geography]", str(lowest.characters))
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
         expected = "an outside_label that no area has, because it is a separate area on every level"
         problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
-        expected = "one way to release the smallest areas, such as ['codes']: larger ones have a column of their own"
+        expected = "one alternative for the smallest areas, such as ['codes']: larger areas have separate columns"
         problems.add(f"transformations.{table.column}", expected, listing(alternatives))
     for upper, lower in pairwise(table.levels):
         homes = {code: name for name, codes in groups[upper].items() for code in codes}
@@ -140,9 +140,7 @@ class Marks:
     def in_words(self) -> str:
         """Return a sentence on the columns of groups of indicators, and on their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
-        return (
-            f"Columns of indicators: {groups}. Each column follows from its row, so a table of it costs as much as any other."
-        )
+        return f"Columns of indicators: {groups}. A table with such a column costs as much as any other table."
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
@@ -156,7 +154,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
                 marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
-                    expected = f"bins of {name!r} with only indicators or none, because {column.name!r} counts them"
+                    expected = f"bins of {name!r} with only indicators or no indicator, because {column.name!r} counts them"
                     problems.add(f"transformations.{name}", expected, repr(binning.labels[mixed[0]]))
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:
@@ -177,7 +175,7 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
     members = dict.fromkeys(name for columns in table.groups.values() for name in columns)
     for name in table.groups:
         if name in release.columns:
-            problems.add(f"marks.groups.{name}", "the name of a column that is not there yet", repr(name))
+            problems.add(f"marks.groups.{name}", "a name that no other column has", repr(name))
     for name in table.yes:
         if name not in members:
             problems.add(f"marks.yes.{name}", "a column of a group", repr(name), closest(name, members))
@@ -195,7 +193,7 @@ def _check_marks(name: str, marks_table: MarksTable, release: ReleaseFile, probl
     labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
     marks = list(dict.fromkeys(marks_table.marks_of(name, column)))
     if not marks:
-        expected = f"the categories of {name!r} that are an indicator, because not exactly one is called {listing(YES)}"
+        expected = f"the categories of {name!r} that count as indicators, because not exactly one is among {listing(YES)}"
         problems.add("marks.yes", expected, "nothing")
     elif strange := [label for label in marks if label not in labels]:
         problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))

@@ -97,7 +97,8 @@ class SpecBuilder:
             texts = self.release.card.texts(language)
             self._known_columns(path, texts.columns if texts else {}, self.file)
         self._check_not_promised()
-        parsed, of_criteria = self._criteria()  # first: atomic bins depend on the values that criteria use
+        # criteria are read first, because atomic bins depend on the values that criteria use
+        parsed, of_criteria = self._criteria()
         own_values = {name for criterion in parsed if criterion is not None for name in criterion.own_values_of}
         own_values |= {name for table in self.release.generators if "sums" in table for name in _own_values_of(table["sums"])}
         models = read_models(self.release, self.problems)
@@ -195,7 +196,7 @@ class SpecBuilder:
                 calibration = Calibration(source="", margins=(), start=release.design.weight)
         for column in setting.schema.columns:
             if column.by_digest and release.design is None:
-                problems.add(f"columns.{column.name}.role", "[design] with `clusters` and `groups` beside it", "no [design]")
+                problems.add(f"columns.{column.name}.role", "`clusters` and `groups` in [design] as well", "no [design]")
         if release.imputation is not None:
             check_imputation(release.imputation, setting.schema, problems)
         if release.geography is not None:
@@ -266,7 +267,7 @@ class SpecBuilder:
                     f"criteria[{index}].name", "names that differ", repr(criterion.name), file=self.acceptance_file
                 )
             if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
-                continue  # it depends on a criterion with a mistake, which has to be corrected first
+                continue  # this criterion depends on another one that has a mistake
             path = f"criteria[{index}]"
             if self.problems.add_mistakes(path, criterion.mistakes(setting, earlier), self.acceptance_file):
                 faulty.add(criterion.name)

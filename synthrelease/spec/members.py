@@ -18,10 +18,10 @@ from synthrelease.spec.columns import ColumnError, build_column
 
 _PROTECTED = (
     "Members: a record is a row of the first table (a root, such as a household) with all its members, in any number. Epsilon "
-    "protects any change of one record: of one member or of all. A person in several roots is protected with epsilon times the "
-    "number of these roots. A move from one root to another is protected with twice epsilon. The number of roots is published, "
-    "so a move that changes this number is not protected: a move to a root that was not in the file, or a move of the last row "
-    "of a root."
+    "covers any change of one record: of one member or of all members. A person in several roots is protected with epsilon "
+    "times the number of these roots. A move from one root to another is protected with twice epsilon. The number of roots is "
+    "published, so a move that changes this number is not protected: a move to a root that was not in the file, or a move of "
+    "the last row of a root."
 )
 
 
@@ -66,7 +66,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
     if release.split is not None:
         problems.add("split", "no such table with [members]: record numbers are of rows", "one")
     if release.input.rows == "exact":
-        expected = "another way with [members]: the exact number of kept roots reveals what members they have"
+        expected = "another setting with [members]: the exact number of used roots reveals facts about their members"
         problems.add("input.rows", expected, "'exact'")
     if table.least > table.most:
         problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
@@ -75,13 +75,13 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         expected = f"columns of roots with other names than the columns of members ({listing(sorted(names_made))})"
         problems.add("columns", expected, listing(taken))
     if len(names_made) != 1 + table.most * len(table.columns):
-        problems.add("members.columns", "names that differ with the number of a member behind them", listing(table.columns))
+        problems.add("members.columns", "names that differ when the number of a member is added", listing(table.columns))
     for name, column in {**release.columns, **table.columns}.items():
         if table.key in (column.source or name, column.minus):
-            expected = f"a column that is not released, found that {name!r} is made of it: take that column out"
+            expected = f"a column that is not released, found that {name!r} uses it: remove that column"
             problems.add("members.key", expected, repr(table.key))
     if table.key in {*release.columns, *names_made, *table.columns}:
-        expected = "a name of its own: in the released files it is the name of the first column"
+        expected = "a different name, because it is the name of the first column in the released files"
         problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
     for name, column in table.columns.items():
         _check_column(f"members.columns.{name}", name, column, release, problems)
@@ -104,7 +104,7 @@ def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: Releas
         problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(names)})", listing(wrong))
     elif not unprefixed & set(table.columns):
         problems.add(
-            path, f"a column of a member ({listing(table.columns)}): a rule about roots alone belongs into [[rules]]", "none"
+            path, f"a column of a member ({listing(table.columns)}): write a rule about roots alone under [[rules]]", "none"
         )
     if counts(rule):
         _check_counts(path, rule, table, problems)
@@ -116,7 +116,7 @@ def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Pro
     pieces, counted = around_counts(rule.never)
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
-        problems.add(path, "in count(...) a condition on one member, or also on the first one", "another member, or a count")
+        problems.add(path, "in count(...) a condition on one member or the first member", "another member, or a count")
     if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
         problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(outside_names))
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
@@ -124,7 +124,7 @@ def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Pro
     fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
     if fewer and table.least == table.most and table.more == "first":
         expected = "count(...) > or >=, because every root may have more members than are released"
-        problems.add(path, expected, "another comparison, which can be decided for no root")
+        problems.add(path, expected, "a comparison that is not decided in advance for every root")
 
 
 def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
@@ -134,7 +134,7 @@ def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFil
         expected = "one list of bins: all members of a root are released in the same bins"
         problems.add(f"{path}.alternatives", expected, str(len(column.alternatives)))
     if column.role is not None:
-        problems.add(f"{path}.role", "no role: members have no weights of their own", repr(column.role))
+        problems.add(f"{path}.role", "no role, because a release has no weights of members", repr(column.role))
     if isinstance(column.codes, str):
         problems.add(f"{path}.codes", "a table of codes", "the name of a file")
     for field in ("missing", "outside"):

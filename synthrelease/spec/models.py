@@ -18,7 +18,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
     """
     if not release.models:
         if release.budget.models is not None:
-            problems.add("budget.models", "[[models]] that it pays for", "none")
+            problems.add("budget.models", "[[models]], because budget.models pays for them", "none")
         return None
     if release.budget.models is None:
         problems.add("budget.models", "the epsilon of all [[models]] together", "none")
@@ -43,7 +43,8 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
 
 
 def charge_of(measured: Measured) -> Charge:
-    """Return the cost of all questions in [[models]]. It is pure, and charged once, after acceptance."""
+    """Return the cost of all questions in [[models]]. The charge is pure differential privacy and is made once, after
+    acceptance."""
     number = len(measured.functions)
     of_sums = [f"{number} sums that share {so_many(len(measured.blocks), 'noise')}" if number else ""]
     of_tables = f"the means of groups in {so_many(len(measured.tables), 'question')}" if measured.tables else ""

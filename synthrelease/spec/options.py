@@ -114,11 +114,11 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
         labels = {label for binning in column.alternatives.values() for label in binning.labels}
         longest = max(labels, key=lambda label: len(label.encode("utf-8")))
         if "spss" in chosen and len(longest.encode("utf-8")) > SPSS_LABEL:
-            expected = f"labels of bins of at most {SPSS_LABEL} bytes, as SPSS holds them, or [bundle] formats without 'spss'"
+            expected = f"labels of bins of at most {SPSS_LABEL} bytes, the limit of SPSS, or [bundle] formats without 'spss'"
             problems.add(f"columns.{column.name}", expected, f"one of {len(longest.encode('utf-8'))} bytes")
         most = max(len(binning.labels) for binning in column.alternatives.values())
         if "stata" in chosen and most > STATA_VALUES:
-            expected = f"at most {STATA_VALUES} bins, as Stata labels them, or [bundle] formats without 'stata'"
+            expected = f"at most {STATA_VALUES} bins, the limit of value labels in Stata, or [bundle] formats without 'stata'"
             problems.add(f"columns.{column.name}", expected, str(most))
 
 

@@ -106,7 +106,7 @@ def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[s
             raise SpecError.at(path, f"plugins[{index}]", expected, f"{table.package} without it. Nothing was spent")
         if table.package not in trusted:
             expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), to trust the package"
-            raise SpecError.at(path, f"plugins[{index}]", expected, "a command without this option. Nothing was spent")
+            raise SpecError.at(path, f"plugins[{index}]", expected, "no package of this name. Nothing was spent")
 
 
 def _installed(package: str) -> Distribution:
@@ -117,7 +117,7 @@ def _installed(package: str) -> Distribution:
     origins = [file for file in installed.files or () if file.name == "direct_url.json"]
     edited = any(json.loads(file.read_text(encoding="utf-8")).get("dir_info", {}).get("editable") for file in origins)
     if not installed.files or edited:
-        raise Unexpected("an installed copy, whose files are listed and do not change", "one that is edited in place")
+        raise Unexpected("an installed copy, whose files are listed and do not change", "an installation in editable mode")
     return installed
 
 
@@ -154,7 +154,7 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
     base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
     files, top = {path.resolve() for _, path in _files(installed)}, find_spec(entry.module.partition(".")[0])
     if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of the module runs
-        raise Unexpected(f"{entry.module} in a file of its package", "it elsewhere on Python's path, or nowhere")
+        raise Unexpected(f"{entry.module} in a file of its package", "this module elsewhere on Python's path, or nowhere")
     try:
         model = entry.load()
     except Exception as error:  # no private data were read so far: the message may be shown

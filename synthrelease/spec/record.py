@@ -58,7 +58,7 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
     setting = release.input.rows
     if isinstance(setting, int):
         return RowsRule(way="stated", stated=setting)
-    several = release.unit.key is not None and release.unit.records > 1  # how many a person has is private
+    several = release.unit.key is not None and release.unit.records > 1  # the number of rows of a person is private
     every = not dropped and not raw.masks and not several
     if every and release.split is None:
         return RowsRule(way="whole")
@@ -86,8 +86,8 @@ def check_stated(
     if rule is not None and rows.stated < 2:
         problems.add("input.rows", "at least 2, because the rows are divided", str(rows.stated))
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
-        actual = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
-        problems.add("input.rows", f"at least {promised}, as often as each released row must occur", actual)
+        actual = str(rows.stated) if rule is None else f"{rows.stated}, {released} of these in the piece of the criteria"
+        problems.add("input.rows", f"at least {promised}, the promised minimum count of each released row", actual)
 
 
 def _formats_of(column: Column) -> list[str]:
@@ -109,7 +109,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     raw = sorted(rule.never for rule in release.rules if "raw" in rule.applies_to)
     content = [sorted(read, key=str), sorted(release.input.missing_values), raw]
     content += [[","]] if release.input.decimal == "," else []
-    if release.input.encoding != "utf-8":  # decides which bytes of the file are which category
+    if release.input.encoding != "utf-8":  # the encoding decides which category the bytes of a file mean
         content.append(release.input.encoding)
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
@@ -212,11 +212,11 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
     if unit.key is None:
         return
     if unit.records_per_person == NOT_ANSWERED:
-        expected = "a number of rows of each person, because there is a key"
+        expected = "a number of rows for each person, because [unit] has a key"
         problems.add("unit.records_per_person", expected, repr(NOT_ANSWERED))
     released = [column.name for column in schema.columns if unit.key in column.sources]
     if released:
-        expected = f"a column that is not released, found that [columns.{released[0]}] is made of it: take that column out"
+        expected = f"a column that is not released, found that [columns.{released[0]}] uses it: remove that column"
         problems.add("unit.key", expected, repr(unit.key))
     if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
         problems.add(
@@ -228,7 +228,7 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         )
         problems.add("split", expected, "one")
     if release.input.rows == "exact":
-        expected = "another way with [unit] key: the exact number of kept rows reveals how many rows persons have"
+        expected = "another setting with [unit] key: the exact number of used rows reveals how many rows persons have"
         problems.add("input.rows", expected, "'exact'")
 
 
@@ -253,7 +253,7 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
     if order:
         first = "the first row" if records == 1 else f"the first {records} rows"
         chosen = f"{first} of each person that the rules keep, ordered by {listing(order)} (equal ones at random)"
-        later = ", and what later rows have is missing"
+        later = ", and later rows are missing"
     else:
         first = "one row" if records == 1 else f"up to {records} rows"
         chosen, later = f"{first} of each person that the rules keep, drawn at random", ""
@@ -449,7 +449,7 @@ def plausibility_of(
         if kind == "raw" and (masks.records or masks.counted):
             from synthrelease.data.plausibility import FillerRows
 
-            FillerRows(masks)  # fails here for impossible rules: they are public, and no file is read yet
+            FillerRows(masks)  # raises an error for impossible rules; rules are public, and no file is read yet
         present = [np.arange(column.atoms.present) for column in schema.columns]
         if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
             problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")

@@ -28,9 +28,9 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
-            expected = "a value with its own noise: with [partition], measurements describe another piece than the criteria"
+            expected = "a value with separate noise: with [partition], measurements and criteria describe different pieces"
             problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
-    _check_whole(release, "partition", "the measurements describe another piece than the released criterion values", problems)
+    _check_whole(release, "partition", "the measurements and the released criterion values describe different pieces", problems)
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
@@ -50,7 +50,7 @@ def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problem
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"false: with [{table}], {piece}", "true")
     if release.intended_queries:
-        expected = f"none: with [{table}], statistics describe one piece of the rows, and give no bound for all rows"
+        expected = f"no such setting: with [{table}], statistics describe one piece of the rows and give no bound for all rows"
         problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
 
 
@@ -60,15 +60,15 @@ def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) ->
         yield (
             f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of the rows. "
             f"The criteria use the other {float(partition.score):.0%}, and the released table has as many rows as this second "
-            "piece. All criterion values describe the second piece: choose thresholds that allow for its random difference "
-            "from the whole."
+            "piece. All criterion values describe the second piece: choose thresholds that allow for the random difference "
+            "between the piece and the whole."
         )
     if split is not None:
         yield (
             f"Register: the release uses piece {split.piece} of {split.of}. A secret key and the record number ({split.by}) "
             "decide which records are in the piece. The ledger charges only this piece. All criterion values describe the "
-            "piece: choose thresholds that allow for its random difference from the whole. Rehearse on as many rows as the "
-            "piece has."
+            "piece: choose thresholds that allow for the random difference between the piece and the whole. Rehearse on as "
+            "many rows as the piece has."
         )
 
 
@@ -92,14 +92,14 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
         expected = "no such table: weights mean unequal probabilities, and the bound needs a simple random sample"
         problems.add(path, expected, f"the weight {weights[0]!r}")
     if release.design is not None:
-        expected = "no such table: strata, clusters or weights are no simple random sample, which the bound needs"
+        expected = "no such table: a sample with strata, clusters or weights is no simple random sample, which the bound needs"
         problems.add(path, expected, "[design]")
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
-        expected = "no such table: several releases of the same records have no such bound one by one, only together"
+        expected = "no such table: the bound holds only for all releases of the same records together, not for each release"
         problems.add(path, expected, f"[{name}]")
     if release.input.rows == "exact":
-        expected = 'no such table: with [input] rows = "exact", the guarantee does not cover whether a record is kept'
+        expected = 'no such table: with [input] rows = "exact", the guarantee does not cover whether a record passes the rules'
         problems.add(path, expected, 'rows = "exact"')
     rows = release.input.rows
     if isinstance(rows, int) and rows > table.size:
@@ -113,7 +113,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
         problems.add("design.weight", expected, "nothing" if table.weight is None else repr(table.weight))
     if table.weight_column and (table.weight is None or release.calibration is not None or WEIGHT in release.columns):
-        expected = f"false without `weight`, with [calibration], and where a column is called {WEIGHT!r}"
+        expected = f"false without `weight`, with [calibration], or with a column called {WEIGHT!r}"
         problems.add("design.weight_column", expected, "true")
     dealt = [name for name, column in release.columns.items() if column.role == "cluster_group"]
     if (table.groups or "") not in (dealt or [""]):

@@ -145,7 +145,8 @@ class ReleaseSpec:
 
     @property
     def text(self) -> bytes:
-        """Return the canonical text of the specification, with the shortlist. Its digest identifies the specification."""
+        """Return the canonical text of the specification, with the shortlist. The digest of the text identifies the
+        specification."""
         listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
         return canonical_text(self.tables, listed)
 
@@ -251,7 +252,7 @@ class ReleaseSpec:
             fits = self.with_budget(generation=middle).plan.total.epsilon <= (self.budget.limit or 0)
             low, high = (middle, high) if fits else (low, middle)
         if not low:
-            return "No generation budget fits: the other parts of the plan cost the whole limit. "
+            return "No generation budget is small enough, because the other parts of the plan cost the whole limit. "
         return f"generation = {decimal_text(rounded_down(low))} ({self.generation_unit}) would fit. "
 
     @property

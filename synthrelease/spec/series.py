@@ -39,7 +39,7 @@ class Series:
 
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
-    """Return the series with the contents of the named files. Their paths are relative to the folder of `file`."""
+    """Return the series with the contents of the named files. The paths of the files are relative to the folder of `file`."""
     paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
     def content(name: str, path: str) -> bytes | None:
@@ -54,7 +54,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
     releases = {path: text for path, text in contents.items() if text is not None}
     earlier = tuple(releases.values())
     if len(set(earlier)) != len(earlier):
-        problems.add("series.earlier", "each release once", "one that is named twice")
+        problems.add("series.earlier", "each release once", "a release that is named twice")
     corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
     year = None if table.years is None else _planned(table, release, problems)
     name = [_named(path, text, table.name, year, problems) for path, text in releases.items()]
@@ -75,7 +75,7 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
                 expected = f"a release of {year.year} that costs at most {name} = {decimal_text(planned)}, as planned"
                 problems.add(f"series.{name}", expected, decimal_text(cost))
     if series.corrected is not None:
-        expected = "none: an erratum spends nothing, and `synthrelease card --bundle` writes it"
+        expected = "none, because an erratum spends nothing; write it with `synthrelease card --bundle`"
         problems.add("series.corrects", expected, "one")
 
 

@@ -58,8 +58,8 @@ class VerdictTable(SpecTable):
         as any other table.
     independent_columns_pass : whether a table of independent columns, with the distribution of each column, meets all criteria.
     pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
-        associated pairs. The first is for a typical candidate (None without a candidate), the second for a table of independent
-        columns.
+        associated pairs. `pairs_off` is for a typical candidate (None without a candidate), `pairs_off_if_independent` for a
+        table of independent columns.
     lost : associated pairs of columns, "a:b", that no criterion tests and no table measures, and that the candidates lost.
     """
 
@@ -82,7 +82,7 @@ class VerdictTable(SpecTable):
         """
         if not self.hang_together or admitted.dependence:
             return
-        otherwise = f"or, to release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
+        otherwise = f"or, to release the table nevertheless, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
             yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
@@ -206,7 +206,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
-        mistakes.append((expected, "others: rehearse again, and release with the new shortlist"))
+        mistakes.append((expected, "other settings: rehearse again, and release with the new shortlist"))
     problems = [Problem(file=str(path), path="verdict", expected=expected, found=actual) for expected, actual in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
         expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"
@@ -238,7 +238,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
         index = _index(spec.space, index_of, described)
         if index is None:
             expected = f"a configuration of {spec.path}"
-            actual = "an unknown one; perhaps the configuration was changed since the rehearsal"
+            actual = "an unknown configuration; perhaps the file was changed after the rehearsal"
             problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=actual))
         elif index in indices:
             problems.append(

@@ -171,7 +171,7 @@ def rare_bin_mistakes(
     if not (bins := generator.counted_apart(space.common.layout)):
         return
     if schema.linked is not None:
-        yield Mistake("rare_bins", "none, as the records are roots with their members", _shown(generator))
+        yield Mistake("rare_bins", "no such setting, because the records are roots with their members", _shown(generator))
     elif shared and (name := _put_together(bins, space)):
         expected = f"bins that no alternative of {name!r} puts together with others"
         yield Mistake("rare_bins", expected, _shown(generator))
@@ -316,7 +316,7 @@ def _check_generators(
     if concentrated is not None:
         why = f"because the guarantee of {concentrated!r} is zero-concentrated"
         if selection.mode == "known_threshold" and not selection.stop_probability and not shared:
-            expected = f"a number above 0, {why}: only pure generators allow rounds without end (docs/accounting.md)"
+            expected = f"a number above 0, {why}: only pure generators allow an unlimited number of rounds (docs/accounting.md)"
             problems.add("selection.stop_probability", expected, "0")
         if not release.budget.delta:
             expected = f"a number above 0 and far below 1 over the number of rows, for example 1e-9, {why}"

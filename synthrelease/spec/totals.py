@@ -60,7 +60,7 @@ def _read(path: Path, columns: Sequence[str]) -> Totals:
         total = _number(values.get("total", ""))
         if len(cells) != len(header) or total is None:
             raise Unexpected(
-                f"{len(header)} values in each line, with a total of at least 0", f"others in line {number} of {path}"
+                f"{len(header)} values in each line, with a total of at least 0", f"other values in line {number} of {path}"
             )
         cell = tuple(values[name] for name in columns)
         if cell in totals:
@@ -165,10 +165,10 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     missing = [cell for cell in cells if cell not in totals]
     if missing:
         raise Unexpected(
-            "a total for every combination of groups, 0 if there is nobody", f"none for {' and '.join(missing[0])}"
+            "a total for every combination of groups (0 for an empty combination)", f"none for {' and '.join(missing[0])}"
         )
     if not sum(totals.values()) > 0:
-        raise Unexpected("totals of which at least one is above 0", "none")
+        raise Unexpected("totals with at least one above 0", "none")
     return Margin(
         columns=table.columns,
         labels=tuple(tuple(names) for names in labels),
@@ -225,7 +225,7 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
             if not binning.refines(coarser):
                 raise Unexpected(
                     f"groups of {column!r} into which every bin of every alternative fits",
-                    f"the alternative {binning.name!r} with a bin that straddles two of {listing(labels)}",
+                    f"the alternative {binning.name!r} with a bin that overlaps two of {listing(labels)}",
                 )
     zeros = _never(margin, synthetic, transformations[0].schema) & (margin.table > 0)
     if zeros.any():

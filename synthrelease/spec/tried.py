@@ -1,9 +1,10 @@
 """Record which configuration and acceptance file were tried on public rows, so that `release` can refuse changed files.
 
-The record `NAME.tried.json` is in the same folder as `NAME.toml`. It has one digest for each column, criterion and other table,
-so that a refusal names the changed parts. The digests do not cover comments, texts for the card, the persons who stated or
-agreed to values, the limit of the budget, and the way in which the private file writes its values, because these do not change
-an attempt. The record does not protect privacy. It keeps a steward from spending a budget on files that nobody has tried.
+The record `NAME.tried.json` is in the same folder as `NAME.toml`. The record has one digest for each column, criterion and
+other table, so that a refusal names the changed parts. The digests do not cover comments, texts for the card, the persons who
+stated or agreed to values, the limit of the budget, and the way in which the private file writes its values, because these do
+not change an attempt. The record does not protect privacy. The record keeps a steward from spending a budget on files that
+nobody has tried.
 
 A copy under another name, or a configuration that extends a tried one, is compared with the most similar record. Files that
 come with synthrelease are recognised by their digest, wherever they are. Edited copies are not recognised.
@@ -34,8 +35,8 @@ FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
 """The command that tried the files. "answer" means that no command tried them, but the steward agreed to use them."""
 NEVER = (
-    "The configuration and its acceptance file were never tried on public data, as far as this program knows. A release spends "
-    "its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
+    "The configuration and its acceptance file were never tried on public data, according to the records beside the files. A "
+    "release spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
 )
 INSTEAD = "Rehearse them (`synthrelease rehearse`), or use --unrehearsed (unrehearsed=True in Python). Nothing was spent"
 CRITERION = "criterion "
@@ -94,7 +95,7 @@ def beside(config: str | Path) -> Path:
 
 
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
-    """Write the record beside the configuration. It replaces an earlier record.
+    """Write the record beside the configuration. The new record replaces an earlier record.
 
     Nothing is written beside files that come with synthrelease, or into a folder without permission to write. For such files,
     the shortlist says what was rehearsed.
@@ -195,7 +196,8 @@ def kept_in_trial(spec: ReleaseSpec) -> str:
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return one digest of all parts that decide which associations the rows preserve. It covers no thresholds and no texts."""
+    """Return one digest of all parts that decide which associations the rows preserve. The digest covers no thresholds and no
+    texts."""
     return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 

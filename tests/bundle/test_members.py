@@ -220,7 +220,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         {"[[members.rules]]": "[[members.rules]]\nnever = \"work == 'maybe'\"\n\n[[members.rules]]"},
         r"members\.rules, as a rule of each record: \"work_1 == 'maybe'\": expected a category of 'work_1'",
     ),
-    "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
+    "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another setting with \[members\]"),
     "population": (
         {"[budget]": f"{POPULATION}[budget]"},
         r"population: expected no such table: a root and its members are a cluster",
@@ -598,7 +598,7 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
         ("ages == 0", "columns of members, of the first or another one, or of roots .* found 'ages'"),
         ("age == 0 and first.rent == 1", "found 'first.rent'"),
         ("age == 0 and other.rent == 1", "found 'other.rent'"),
-        ("rent == 3 and first.age == 1", "a column of a member .* belongs into .*rules.*; found none"),
+        ("rent == 3 and first.age == 1", "a column of a member .* about roots alone under .*rules.*; found none"),
     ],
 )
 def test_a_rule_for_members_that_names_something_else_is_told(rule: str, message: str, tmp_path: Path) -> None:

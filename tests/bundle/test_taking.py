@@ -56,8 +56,8 @@ def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_pat
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     with pytest.raises(OutputError) as caught, taking(tmp_path / "out"):
         pass
-    assert "expected a name that no other run is writing, found another run that writes it." in str(caught.value)
-    assert str(caught.value).endswith(f"If no run is under way there, remove {place}. Nothing was spent.")
+    assert "expected a name that no other run uses, found another run that writes to this name." in str(caught.value)
+    assert str(caught.value).endswith(f"If no run is active, remove {place}. Nothing was spent.")
     with taking(tmp_path / "other"):  # which looks for what dead runs left, and finds it
         pass
     assert (place / "content" / "data.csv").exists()
@@ -96,7 +96,7 @@ def test_what_is_not_surely_that_of_a_dead_run_stays(tmp_path: Path, how: str, m
         else:
             (place / WRITER).unlink()
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    with pytest.raises(OutputError, match="found another run that writes it"), taking(tmp_path / "out"):
+    with pytest.raises(OutputError, match="found another run that writes to this name"), taking(tmp_path / "out"):
         pass
     with taking(tmp_path / "other"):
         pass
@@ -157,7 +157,7 @@ def test_a_folder_that_was_removed_and_made_anew_before_it_was_locked_is_not_our
     monkeypatch.setattr(fcntl, "flock", between)
     with taking(tmp_path / "out"):
         assert len(times) > 1
-        with pytest.raises(OutputError, match="found another run that writes it"), taking(tmp_path / "out"):
+        with pytest.raises(OutputError, match="found another run that writes to this name"), taking(tmp_path / "out"):
             pass
 
 

@@ -579,4 +579,4 @@ def test_a_bundle_from_before_verifies_as_it_did(tmp_path: Path) -> None:
     tables["versions"]["synthrelease"] = "0.1.0"
     report = verify_files(written_anew(files, tables))
     assert not problems(report)
-    assert "Each figure has a noise of its own, as in runs of version 0.1.0." in report.closing
+    assert "Each criterion value has separate noise, as in runs of version 0.1.0." in report.closing

@@ -167,7 +167,7 @@ def test_user_and_password_come_from_the_environment_and_an_error_of_the_library
 def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(tmp_path):
     way = f"sqlite+pysqlite:///{tmp_path / 'absent' / 'x.db'}"
     assert message(way, "births").startswith(
-        "sqlite+pysqlite://..., table 'births': expected a database that answers, found none. Are "
+        "sqlite+pysqlite://..., table 'births': expected a connection to the database, found none. Are "
     )
 
 

@@ -281,7 +281,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monke
     monkeypatch.setitem(__import__("sys").modules, module, None)
     found = message(path)
     assert f"expected the library {module.split('.')[0]} for " in found
-    assert found.endswith(f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).')
+    assert found.endswith(f'Install the extra "{extra}" (docs/tutorial.md, Installing).')
 
 
 def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
@@ -289,11 +289,11 @@ def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
     folder(path)
     pq.write_table(arrow().drop_columns(["height"]), path / "part-1.parquet")
     assert message(path).endswith(
-        "found no 'height' in the header. Set source for a column that has another name in the file. The problem is in file 2 "
-        "of 3, in the order of their names."
+        "found no 'height' in the header. Set source for a column that has another name in the file. The problem concerns file "
+        "2 of 3, in the order of their names."
     )
     (path / "part-1.parquet").write_bytes(b"PAR1" + bytes(50))
-    assert message(path).endswith("or unreadable. The problem is in file 2 of 3, in the order of their names.")
+    assert message(path).endswith("or unreadable. The problem concerns file 2 of 3, in the order of their names.")
     (path / "part-1.parquet").write_text("age,sex\n")  # by its name it is no CSV
     assert message(path) == f"{path}: expected a folder with Parquet or CSV files alone, found other files in it."
     (path / "part-1.parquet").unlink()

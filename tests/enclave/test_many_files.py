@@ -74,7 +74,7 @@ def test_the_first_file_that_cannot_be_read_is_told_without_its_name(register):
     (register / "part-3.csv").write_text("age\n")
     found = message(register)
     assert "found 2 in data row 2 " in found
-    assert found.endswith("The problem is in file 2 of 5, in the order of their names.")
+    assert found.endswith("The problem concerns file 2 of 5, in the order of their names.")
     assert "part-" not in found
 
 

@@ -35,7 +35,7 @@ OTHER_BYTES = (
     '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
 )
 UTF_16 = "expected CSV in UTF-8, found UTF-16 text. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
-EXCEL = " (in Excel: save the sheet as 'CSV UTF-8')"
+EXCEL = " (in Excel, save the sheet as 'CSV UTF-8')"
 FORMATS = "expected CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
 NOTHING = "expected a file with a header and rows, found "
 DAMAGED_PARQUET = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
@@ -78,7 +78,7 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
         pytest.param(gzip.compress(b""), NOTHING + "nothing in it.", id="gzip of an empty file"),
         pytest.param(
             b"PK\x03\x04" + bytes(20),
-            FORMATS + "a zip or Excel file (in Excel: save the sheet as 'CSV UTF-8').",
+            FORMATS + "a zip or Excel file (in Excel, save the sheet as 'CSV UTF-8').",
             id="zip or xlsx",
         ),
         pytest.param(b"\xd0\xcf\x11\xe0" + bytes(20), FORMATS + f"an Excel file{EXCEL}.", id="xls"),

@@ -198,12 +198,12 @@ def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) 
         spec('name = "Coins"\nearlier = ["nowhere.json"]\n')
     with pytest.raises(SpecError, match="series.earlier: expected each release once"):
         spec('name = "Coins"\nearlier = ["release.json", "release.json"]\n')
-    with pytest.raises(SpecError, match="corrects and reason need each other"):
+    with pytest.raises(SpecError, match="corrects and reason must be set together"):
         spec('name = "Coins"\ncorrects = "release.json"\n')
     request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
     with pytest.raises(InputError, match=r"\[series\]: expected the file release.json of a release"):
         check_before_spending(spec('name = "Coins"\nearlier = ["other.json"]\n'), request)
-    with pytest.raises(SpecError, match="series.corrects: expected none: an erratum spends nothing"):
+    with pytest.raises(SpecError, match="series.corrects: expected none, because an erratum spends nothing"):
         check_before_spending(spec('name = "Coins"\ncorrects = "release.json"\nreason = "A typing error."\n'), request)
 
 

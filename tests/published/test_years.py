@@ -120,7 +120,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     assert "a plan over years needs year" in told("")
     assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
     assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
-    assert "fallbacks and fallback_epsilon need each other" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
+    assert "fallbacks and fallback_epsilon must be set together" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
     assert "a release of another year than 2021" in told("year = 2021\n" + earlier)
     other = "a release of the series 'Coins' with the same plan over years"
     assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
@@ -132,7 +132,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     without = "[series]\nname = 'Coins'\n"
     assert "series.years: expected the plan over years that series.earlier[0] has; found none" in told(earlier, without)
     sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
-    assert "population: expected no such table: several releases" in told(f"year = 2021\n{sample}")
+    assert "population: expected no such table: the bound holds only for all releases" in told(f"year = 2021\n{sample}")
 
 
 def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, m
         raise MemoryError
 
     monkeypatch.setattr(module, "generate", greedy)
-    with pytest.raises(ResourceError, match="more memory than there is"):
+    with pytest.raises(ResourceError, match="more memory than this machine has"):
         dry_run(spec, {})
 
 

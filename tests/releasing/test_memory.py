@@ -123,7 +123,7 @@ def test_a_run_that_does_not_fit_names_the_columns_to_make_coarser(tmp_path: Pat
 def test_plan_says_time_and_memory_of_every_family_as_estimates(tmp_path: Path) -> None:
     config = write_register(tmp_path, 20, 10, 10, chain(20))
     shown = CliRunner().invoke(app, ["plan", str(config), "--rows", "250000"]).output
-    assert "Time and memory of one attempt with 250,000 rows" in " ".join(shown.split())
+    assert "Time and memory for one attempt with 250,000 rows" in " ".join(shown.split())
     assert "marginals: about" in shown
     assert "'c02' (30 bins)" in shown
     document = json.loads(CliRunner().invoke(app, ["plan", str(config), "--rows", "250000", "--json"]).output)

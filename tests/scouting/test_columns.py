@@ -114,7 +114,7 @@ def test_limits_of_the_codebook_are_edges_wherever_they_lie() -> None:
     entries = {"weight": CodebookEntry(number=True, low=Fraction(0), high=Fraction(9), limits=(*map(Fraction, (0, 2, 9, 10)),))}
     assert scouted_columns(entries | {"pay": CodebookEntry(number=True)})[0].limits == (2, 9)
     entries |= {"pay": CodebookEntry(number=True, whole=True, limits=(Fraction(1, 2),))}
-    with pytest.raises(InputError, match="limits of integers, found others for 'pay'"):
+    with pytest.raises(InputError, match="limits of integers, found other settings for 'pay'"):
         scouted_columns(entries)
 
 
@@ -147,7 +147,7 @@ def test_a_codebook_has_to_say_what_a_column_holds() -> None:
 def test_bounds_out_of_order_are_refused(bounds: tuple[Fraction, Fraction]) -> None:
     low, high = bounds
     entries = {"age": CodebookEntry(number=True, whole=True, low=low, high=high), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="below max, .* found others for 'age'"):
+    with pytest.raises(InputError, match="below max, .* found other settings for 'age'"):
         scouted_columns(entries)
 
 
@@ -160,5 +160,5 @@ def test_one_column_is_refused_before_the_charge() -> None:
 def test_bounds_of_integers_are_whole() -> None:
     """A draft with others cannot be read, after the scout was paid for."""
     entries = {"age": CodebookEntry(number=True, whole=True, high=Fraction(181, 2)), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="whole numbers as bounds and limits of integers, found others for 'age'"):
+    with pytest.raises(InputError, match="whole numbers as bounds and limits of integers, found other settings for 'age'"):
         scouted_columns(entries)

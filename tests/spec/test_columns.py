@@ -279,7 +279,7 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     with pytest.raises(ValidationError) as caught:
         model.model_validate({"missing": word} | ({"kind": "integer"} if model is ColumnTable else {}))
     message = str(caught.value)
-    for way in ("for each single record", "released with differential privacy", "from a public table"):
+    for way in ("for each record", "released with differential privacy", "from a public table"):
         assert way in message.replace("\n", " ")
 
 
@@ -289,15 +289,15 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"part": "month", "kind": "real"}, "part: expected it only in a column of whole numbers .*, found kind = 'real'"),
-        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' with it .* found month"),
-        ({"format": "%Y"}, "format: expected it only with part or minus"),
+        ({"part": "month", "kind": "real"}, "part: expected this setting only in a column of .* found kind = 'real'"),
+        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' .* found month"),
+        ({"format": "%Y"}, "format: expected this setting only beside part or minus"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),
         ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format with the day, found '%Y'"),
         ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format with the day, found '%m/%Y'"),
-        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected it beside minus alone"),
+        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected this setting only beside minus"),
     ],
 )
 def test_what_is_wrong_with_a_column_of_dates(fields: dict[str, object], message: str) -> None:

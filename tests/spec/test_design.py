@@ -43,7 +43,7 @@ REFUSED = {
         {'categories = ["head", "tail"]': 'role = "cluster_group"\nsource = "tract"\n' + SKEWED},
         "expected no coarser bins: a cluster is in each random group with the same probability; found 'two'",
     ),
-    "an effect without a source": ("effect = 2", {}, "effect and source need each other"),
+    "an effect without a source": ("effect = 2", {}, "effect and source must be set together"),
     "an effect below 1": ('effect = 0.9\nsource = "x"', {}, "expected a number from 1 to 1,000"),
     "an effect of no column": ('effect = { faces = 2 }\nsource = "x"', {}, "found 'faces'"),
 }

@@ -156,8 +156,8 @@ def test_the_plan_says_how_far_off_each_level_is(spec: ReleaseSpec) -> None:
         ({"levels": '["county"]'}, "geography.levels", "levels of the codelist"),
         ({"levels": '["district", "region"]'}, "geography.levels", "the largest areas first"),
         ({"levels": '["region", "region"]'}, "geography.levels", "different levels"),
-        ({"drawn": ""}, "transformations.town", "one way to release the smallest areas"),
-        ({"drawn": 'town = ["region"]'}, "transformations.town", "one way to release the smallest areas"),
+        ({"drawn": ""}, "transformations.town", "one alternative for the smallest areas"),
+        ({"drawn": 'town = ["region"]'}, "transformations.town", "one alternative for the smallest areas"),
     ],
 )
 def test_what_does_not_fit_the_codelist_is_told_with_its_place(

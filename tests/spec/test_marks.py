@@ -296,7 +296,7 @@ def test_other_groups_than_those_of_the_specification_are_found(document: Releas
 
 WRONG = {
     "no such column": ({'two = ["failure", "infarct"]': 'two = ["failure", "infart"]'}, "marks.groups", "'infarct'"),
-    "a name that is taken": ({"two = [": "sex = ["}, "marks.groups.sex", "not there yet"),
+    "a name that is taken": ({"two = [": "sex = ["}, "marks.groups.sex", "a name that no other column has"),
     "marks that nobody knows": ({', alive = ["no"]': ""}, None, ""),
     "no mark": ({'yes = { stroke = ["old", "acute"], ': "yes = { "}, "marks.yes", "the categories of 'stroke'"),
     "a strange mark": ({'["old", "acute"]': '["older"]'}, "marks.yes.stroke", "'older'"),
@@ -318,7 +318,7 @@ WRONG = {
     "bins of both": (
         {'outside = "bin"\n': 'outside = "bin"\nalternatives.two = { fresh = ["acute"], all = ["none", "old"] }\n'},
         "transformations.stroke",
-        "only indicators or none",
+        "only indicators or no indicator",
     ),
     "copies that could fill in no mark": (
         {"[input]": "[imputation]\ncopies = 2\n\n[input]"},

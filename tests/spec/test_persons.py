@@ -73,7 +73,7 @@ def test_public_work_goes_on_without_an_answer_and_without_a_table_each_row_is_a
     ("more", "changes", "expected"),
     [
         ("", {"[columns.year]": '[columns.year]\nsource = "purse"'}, r"unit\.key: expected a column that is not released"),
-        ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of kept rows reveals"),
+        ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of used rows reveals"),
         ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of a person into several pieces"),
         (
             '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "Register"\n',
@@ -99,7 +99,7 @@ def test_what_cannot_see_all_rows_of_a_person_is_refused(
     ("unit", "expected"),
     [
         ('[unit]\nfirst_by = ["day"]\n', "needs a key"),
-        ('[unit]\nkey = "purse"\nrecords_per_person = "not answered"\n', "because there is a key"),
+        ('[unit]\nkey = "purse"\nrecords_per_person = "not answered"\n', r"because \[unit\] has a key"),
         ('[unit]\nkey = "purse"\nfirst_by = ["purse"]\n', "each column once, and not the key"),
         ("[unit]\nrecords_per_person = 0\n", "records_per_person"),
     ],

@@ -83,16 +83,16 @@ REFUSED = {
     "a stratified sample": (
         POPULATION.replace("simple random, without replacement", "stratified"),
         {},
-        "only for this design is the guarantee proved",
+        "the guarantee is proved only for this design",
     ),
     "persons in several records": (POPULATION + "[unit]\nrecords_per_person = 2\n", {}, "a cluster"),
     "clusters": (POPULATION + '[design]\nclusters = "tract"\n', {}, "strata, clusters or weights"),
-    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whether a record is kept"),
+    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whether a record passes the rules"),
     "a small population": (POPULATION.replace("4010", "399"), {}, "at least 400, as [input] rows states"),
     "a piece of a register": (
         POPULATION + '[split]\nby = "number"\npiece = 1\nof = 2\n',
         {},
-        "have no such bound one by one, only together; found [split]",
+        "the bound holds only for all releases of the same records together, not for each release; found [split]",
     ),
 }
 

@@ -169,8 +169,8 @@ def test_the_plan_does_not_change(coins: ReleaseSpec, tmp_path: Path) -> None:
 def test_a_configuration_that_the_space_does_not_have_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     text = text_of(coins, [1, 0, 2]).replace('"minimum_count" = 2,', '"minimum_count" = 3,')
     assert mistakes(coins, tmp_path, text) == "\n".join(
-        f"configurations[{number}]: expected a configuration of coins.toml; found an unknown one; perhaps "
-        "the configuration was changed since the rehearsal."
+        f"configurations[{number}]: expected a configuration of coins.toml; found an unknown configuration; perhaps the "
+        "file was changed after the rehearsal."
         for number in (1, 2)
     )
 
@@ -191,7 +191,7 @@ def test_every_slip_in_a_configuration_is_refused(old: str, new: str, coins: Rel
     good = BY_HAND % ("20", "20")
     assert old in good
     assert mistakes(coins, tmp_path, good.replace(old, new)).startswith(
-        "configurations[0]: expected a configuration of coins.toml; found an unknown one"
+        "configurations[0]: expected a configuration of coins.toml; found an unknown configuration"
     )
 
 
@@ -392,8 +392,8 @@ def test_where_no_columns_hang_together_nothing_can_be_lost(tmp_path: Path) -> N
         ('pairs = ["face:face"]', 'two columns joined by ":"'),
         ('pairs = ["face:yaer"]\nwhy = "so"', "year"),
         ("pair = []", "pairs"),
-        ("dependence = true", "a reason as `why`"),
-        ('pairs = ["face:year"]\nwhy = " "', "a reason as `why`"),
+        ("dependence = true", "`why` must state the reason"),
+        ('pairs = ["face:year"]\nwhy = " "', "`why` must state the reason"),
     ],
 )
 def test_pairs_that_are_not_promised_are_pairs_of_columns(line: str, told: str, tmp_path: Path) -> None:

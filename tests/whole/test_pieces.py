@@ -176,7 +176,7 @@ REFUSED = {
     "answers of measurements": (
         'measurements = "shared"\n' + MEASURED + PARTITION,
         MARGINALS | ANSWERED,
-        "a value with its own noise",
+        "a value with separate noise",
     ),
     "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
     "published measurements": (MEASURED + PARTITION, MARGINALS, "describe another piece"),

@@ -173,7 +173,7 @@ def test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a
     spec, data = load_spec(config_of(years, 1)), Source.of(years / "coins.csv")
     piece = piece_to_read(spec, KnownSplit(ledger=years / "coins.ledger"))
     whole = read_public(data, spec.schema, spec.input, spec.raw)
-    with pytest.raises(BudgetError, match="holds the rows of a table that is said to be public"):
+    with pytest.raises(BudgetError, match="contains the rows of a table that the configuration calls public"):
         read_private(spec, data, {whole.digest()}, piece=piece)
     assert read_private(spec, data, {"another digest"}, piece=piece).n_file == 802
 
@@ -215,7 +215,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
         (
             '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "x"\n',
             {},
-            "have no such bound one by one, only together",
+            "the bound holds only for all releases of the same records together, not for each release",
         ),
         ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe one piece of the rows"),
     ],
@@ -291,7 +291,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "error", "found"),
     [
-        (without_a_ledger, BudgetError, "only the ledger of the register has the pieces. Name this ledger"),
+        (without_a_ledger, BudgetError, "Only the ledger of the register contains the pieces. Name this ledger"),
         (of_no_split, BudgetError, "found none. `synthrelease ledger split` makes it, once. Nothing was spent."),
         (of_another_split, BudgetError, "split of the register into 3 pieces, as [split] says, found one into 2. Nothing"),
         (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),
@@ -356,7 +356,7 @@ def test_a_split_that_fails_leaves_no_key_and_no_entry(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file. Nothing was split"):
         split_register(ledger, config, Source.of(tmp_path / "none.csv"))
     data.write_text(content)
-    with pytest.raises(SpecError, match="split: expected the column with the record number, and how many pieces"):
+    with pytest.raises(SpecError, match="split: expected the column with the record number, and the number of pieces"):
         split_register(ledger, write_config(tmp_path), Source.of(data))
     assert load_ledger(ledger).statement().split is None
     assert not key_beside(ledger).exists()

@@ -134,7 +134,7 @@ MISTAKES = [
     ),
     (
         PLACE.replace("all others", "02") + DIAGNOSIS,
-        "columns.place.outside_label: expected a label that is not the code of another one; found '02'.",
+        "columns.place.outside_label: expected a label that is not the code of another label; found '02'.",
     ),
     (
         PLACE + DIAGNOSIS.replace("J =", '"J10" ='),
@@ -142,11 +142,11 @@ MISTAKES = [
     ),
     (
         PLACE + '[columns.age]\nkind = "integer"\nbounds = [0, 9]\noutside = "bin"\nalternatives.each = ["0..9"]\n',
-        "columns.age.outside: expected 'clip', 'drop' or 'error' in a numeric column, which has no list; found 'bin'.",
+        "columns.age.outside: expected 'clip', 'drop' or 'error' in a column of numbers; found 'bin'.",
     ),
     (
         PLACE + '[columns.size]\nkind = "category"\ncategories = ["S", "M"]\nordered = true\noutside = "bin"\n',
-        "columns.size.outside_label: expected one of the ordered categories (a new one would have a neighbour); found 'other'.",
+        "columns.size.outside_label: expected one of the ordered categories; found 'other'.",
     ),
     (
         PLACE + '[columns.size]\nkind = "category"\ncategories = ["S", "M"]\ncharacters = 1\n',

@@ -178,7 +178,7 @@ def three_digits(exact: str) -> str:
 
 def right_at_most(wrong: Fraction | float) -> str:
     """Return an upper bound on the probability of a right guess, given a lower bound on the probability of a wrong guess. The
-    result is rounded up. It is 100% only if the lower bound is 0.
+    result is rounded up, and is 100% only if the lower bound is 0.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return those values of `figures_of` that are about a person with the largest allowed number of records."""
+    """Return the values of `figures_of` about a person with the largest allowed number of records."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -221,7 +221,8 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """Return the indices of the bins that the card lists: all bins or, if there are very many, those with the most rows."""
+    """Return the indices of the bins that the card lists: all bins or, if there are very many bins, the bins with the most
+    rows."""
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
@@ -300,7 +301,7 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages | None = None) -> bytes:
-    """Return the whole card in a language. Its page needs no other file and no network. The result depends on the arguments
+    """Return the whole card in a language. The page needs no other file and no network. The result depends on the arguments
     alone.
     """
     shared = shared or OfAllLanguages.of(document, table)

@@ -57,7 +57,7 @@ class AssociationLines:
     Attributes
     ----------
     pairs : the pairs of columns whose association the rows preserve.
-    first, others : these pairs by column: those on the first screen, and those that readers can unfold.
+    first, others : these pairs by column: the pairs on the first screen, and the pairs that readers can unfold.
     triples : some of the triples whose joint association the rows preserve.
     apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
@@ -130,7 +130,7 @@ def _words_of(question: QuestionTable) -> set[str]:
 
 _LEVEL = share(float(LEVEL), 0)
 _COUNTING = 0.001
-"""Probability that the number of kept rows is outside the printed range."""
+"""Probability that the number of rows that pass the rules is outside the printed range."""
 
 
 def band_text(document: ReleaseDocument) -> str:
@@ -180,9 +180,9 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
     rows (theory 7.1, minimum count). Each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a sum, in
-    addition to k for its own rows as independent draws. This is k (m - k + 1) in all, at most the k m of blocks of m equal rows
-    with one draw each. Cells that had m rows before the projection count as blocks, too. So, apart from chance, the true
-    effective size is not smaller than the result.
+    addition to k for its own rows as independent draws. The sum is k (m - k + 1). It is at most k m, the variance for blocks of
+    m equal rows with one draw each. Cells that had m rows before the projection count as blocks, too. So, apart from chance,
+    the true effective size is not smaller than the result.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())
@@ -548,8 +548,8 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Return sentences on the probability of a right guess; if rows have a key of a person, also for files that differ in
-    one row only.
+    """Return sentences on the probability of a right guess. If rows have a key of a person, the sentences also cover files that
+    differ in one row only.
     """
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
@@ -637,12 +637,12 @@ PART = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of counts in the rows. Where they are large, readers should use estimates instead of rows.
+    """The errors of counts in the rows. Where these errors are large, readers should use estimates instead of rows.
 
     Attributes
     ----------
-    errors : errors in release.json by column and by pair of columns ("a:b"): half of the widest interval. They are not strict
-        limits, because one in twenty errors may be larger.
+    errors : errors in release.json by column and by pair of columns ("a:b"): half of the widest interval. These errors are not
+        strict limits, because one in twenty may be larger.
     together : the columns of each noisy table.
     of_any_pair : limit of a criterion for every cell of every pair of columns; infinite without such a criterion.
     """

@@ -8,5 +8,4 @@ The audit has three parts:
 - `losses`: the privacy loss of all noisy answers of a fit for two neighbouring tables, from their exact distributions.
   Generators with known faults are audited as well, and the audit must find every fault.
 
-The tests run mechanisms and whole releases many times (`python -m tests.whole.drawn`). No part of the audit reads a private
-file."""
+The tests run mechanisms and whole releases many times (`python -m tests.whole.drawn`). The audit reads no private file."""

@@ -31,7 +31,7 @@ from synthrelease.studio.parallel import Progress, running
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The scope of an audit; everything by default.
+    """The parts of the program to audit; by default all parts.
 
     Attributes
     ----------
@@ -94,9 +94,7 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """Return the known faults that were not found. The audit could not have found such a fault in the real mechanism,
-        either.
-        """
+        """Return the known faults that were not found. The audit would not have found the same fault in the real mechanism."""
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 
     @property
@@ -172,8 +170,8 @@ def _loss(loss: LossFinding) -> dict[str, object]:
 Part = Literal["sensitivity", "selection", "losses"]
 PARTS: tuple[Part, ...] = ("sensitivity", "selection", "losses")
 RECORDS_OF_A_RELEASE = 4
-"""Number of records of the largest tables in the audit of a release. All bounds that are claimed to be tight are attained.
-"""
+"""Number of records of the largest tables in the audit of a release. In these tables, the largest change reaches every bound
+that is claimed to be tight."""
 
 LAW_SIZES = ((40, 2), (24, 3))
 """Sizes of the finite rounds: (number of parts into which probabilities are divided, number of outputs)."""

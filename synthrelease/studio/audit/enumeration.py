@@ -6,7 +6,7 @@ triple:
 - the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
 - the exact figures, in whole numbers from a second implementation (`exact_figures`), differ by at most the proved bound.
 
-The same holds for every triple (F, F', S) of files with excluded rows: all tables that the program may make of two neighbouring
+Triples (F, F', S) of files with excluded rows are covered, too: the tables that the program can make from two neighbouring
 files are among the pairs above (`tiny`). Every pair of files that leads to a pair of tables with too large a change counts as a
 separate violation.
 
@@ -76,8 +76,8 @@ class Enumeration:
     coupled : number of triples of S and a pair of tables to which two of these files lead.
     violations : number of triples of either kind with a change above the sensitivity, in the integers of the code or in exact
         fractions.
-    disagreements : number of pairs (R, S) for which the code has another value or sensitivity than the second implementation,
-        plus the number of pairs of files whose tables do not follow the resizing theorem.
+    disagreements : number of pairs (R, S) for which the value or sensitivity of the code differs from the second
+        implementation, plus the number of pairs of files whose tables do not follow the resizing theorem.
     largest : the largest change as an exact share of the bound.
     first : the first tables that show a violation or disagreement, in words; empty without one.
     """
@@ -106,7 +106,7 @@ class Enumeration:
 
     @property
     def sound(self) -> bool:
-        """Return whether there is no violation and no disagreement, and the bound is attained if that is claimed."""
+        """Return whether there is no violation, no disagreement, and no bound that is wrongly claimed to be attained."""
         return not self.violations and not self.disagreements and (self.largest == 1 or not self.tight)
 
 
@@ -130,8 +130,8 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
     codes = world.all_tables(n)
     tables = world.dense(codes)
     first, second = neighbour_pairs(tables)
-    bins = tuple((name, high + (name in sweep.missing)) for name, high in sweep.highs.items())  # the last one's index
-    plain = sweep.linked is None and sweep.coding == FROM_0  # which rows are left out asks for no number
+    bins = tuple((name, high + (name in sweep.missing)) for name, high in sweep.highs.items())  # the index of the last value
+    plain = sweep.linked is None and sweep.coding == FROM_0  # the exclusion of rows does not depend on numbers
     resized = resized_pairs(bins, n, n_file) if plain else ResizedPairs.none()
     scorer = CodeFigures(sweep, world)
     privates = [scorer.behind_the_door(table) for table in codes]
@@ -176,7 +176,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Return a text with the values of private tables for a synthetic table, and the sensitivity; the correct values are in
+    """Return a text with the values of private tables for a synthetic table and with the sensitivity. Correct values are in
     brackets.
     """
     figures = [
@@ -253,7 +253,7 @@ class CodeFigures:
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
         """Score every private table. Return the epsilon of a score, and the sensitivities of the scores."""
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
-        query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
+        query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for every private table
         if isinstance(query, Query) and not query.sensitivity > 0:
             raise ValueError(f"{self.sweep.name}: expected a sensitivity above 0 for any table, found {query.sensitivity}")
         scores = [self.criterion.answer(private.with_plan(charges), query) for private in privates]
@@ -268,16 +268,16 @@ class CodeFigures:
         return test.epsilon, {1.0}
 
 
-# What is enumerated: every criterion that spends, in worlds of at most six cells and five records.
+# Enumerated criteria: every criterion that spends epsilon, in worlds of at most six cells and five records.
 #
-# The criteria's parameters (`examples/criteria`) are chosen so that every branch matters: clips that cut, ranges that clip,
-# groups that are short or empty, margins, values that must match exactly.
+# The parameters of the criteria (`examples/criteria`) are chosen so that every branch has an effect: clips, ranges, small and
+# empty groups, margins, and values that must match exactly.
 
 MOST_RECORDS = 5
 
 
 def sweeps() -> Iterator[Sweep]:
-    """Yield all sweeps; together more than ten million triples at `MOST_RECORDS`."""
+    """Yield all sweeps. With `MOST_RECORDS` records they have more than ten million triples."""
     for kind in CRITERIA:
         yield from SWEEPS.get(kind, ())
     yield from _joint_tests()
@@ -304,7 +304,7 @@ def _joint_tests() -> Iterator[Sweep]:
     )
 
 
-# The count of the kept rows, by enumeration: what the program adds noise to, for every file and every neighbour of it.
+# The number of rows that the rules do not exclude, before noise, for every file and every neighbour of the file.
 
 NUMBER_OF_ROWS = "number of rows"
 _HIGHS = {"a": 1, "b": 2}
@@ -312,7 +312,7 @@ _RULE = RowsRule(way="counted", epsilon=Fraction(1))
 
 
 def enumerate_numbers(most_records: int) -> Enumeration:
-    """Return the enumeration for files of `most_records` rows: the number of kept rows changes by at most its sensitivity.
+    """Enumerate files of `most_records` rows: the number of rows that pass the rules changes by at most its sensitivity.
 
     A number of rows without noise counts as a violation if it differs between neighbours.
     """

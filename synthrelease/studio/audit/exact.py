@@ -2,8 +2,8 @@
 
 A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, the rows of a root are its
 members, or the pairs of its members. So a table of records is first counted by its rows (`RowsOfRecords`). Each function takes
-all private tables at once, as counts of every distinct row, and one synthetic table. It returns numerators and one denominator,
-so that comparisons of values and of their differences are exact. Nothing here uses the code that releases use. In docstrings,
+all private tables at once, as counts of every distinct row, and one synthetic table. The function returns numerators and one
+denominator, so that comparisons of values and of differences are exact. This module uses no code of releases. In docstrings,
 "bound" is the bound on the sensitivity of the value.
 """
 
@@ -42,7 +42,7 @@ SMALLEST = Fraction(1, 2**20)
 UNIT = 2**20
 """The whole number that represents the largest weight."""
 _LOWEST = -(2**30)
-"""The slack of a candidate that passes with no private table."""
+"""The slack of a candidate that fails with every private table."""
 _MISSING = -(10**6)
 """The code for a missing value of a column."""
 
@@ -55,7 +55,7 @@ class ExactFigures:
     """The exact values of all tables for one synthetic table: numerators, (n_tables,) int64, over one denominator.
 
     `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Values and bound are multiples of
-    `unit`, which may be irrational (a standard deviation). `void` means that no private table passes, whatever its value.
+    `unit`, which may be irrational (a standard deviation). `void` means that every private table fails, whatever its value.
     """
 
     numerators: np.ndarray
@@ -69,7 +69,7 @@ class ExactFigures:
         return self.numerators / self.denominator * self.unit
 
 
-# The rows that a criterion looks at.
+# The rows that a criterion uses.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,7 +119,7 @@ class RowsOfRecords:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowsOfRecords:
-    """Return the rows of the records; with `of`, the rows of their members."""
+    """Return the rows of the records or, with `of`, the rows of the members of the records."""
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
         columns = {}
@@ -176,7 +176,7 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
     return row
 
 
-# Figures of tables of rows.
+# Exact criterion values of tables of rows.
 
 
 def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -190,10 +190,10 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.n
 
 def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max |sum w (R - S)| over the cells of tables, divided by sum w S, with w the value of a column; bound max w / sum
-    w S (theory 3.20, weighted marginal error). Void if no synthetic row has a weight.
+    w S (theory 3.20, weighted marginal error). The result is void if no synthetic row has a weight.
     """
     numbers = rows.numbers(criterion.weight)
-    weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # to the nearest multiple of w_max / 2^20
+    weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # rounded to the nearest multiple of w_max / 2^20
     total = int(synthetic @ weights)
     every = AbsoluteMarginalError(
         name="every", kind="absolute_marginal_error", threshold=1, epsilon=Fraction(1), largest=criterion.largest
@@ -279,7 +279,7 @@ def conditional_mean(
     """Return max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
-    # rows without a value are in no group, whatever number stands here for them
+    # rows without a value are in no group, so their numbers have no effect
     scaled = np.clip(rows.numbers(criterion.column) * unit, int(low * unit), int(high * unit))
     middle, margin = int((low + high) / 2 * unit), math.ceil(Fraction(str(criterion.size_margin)) * n)
     groups = _groups(criterion, rows)
@@ -289,7 +289,7 @@ def conditional_mean(
     for group, size in zip(groups, sizes, strict=True):
         counts, sums = tables @ group, tables @ (group * scaled)
         means = (sums + np.maximum(size - counts, 0) * middle) * (common // np.maximum(counts, size))
-        of_group = int(synthetic @ group)  # an empty group: compared with the middle
+        of_group = int(synthetic @ group)  # an empty group has the middle of the range as its mean
         target = int(synthetic @ (group * scaled)) * common // of_group if of_group else middle * common
         worst = np.maximum(worst, np.abs(means - target))
     void = any(synthetic @ group == 0 for group in groups)
@@ -392,9 +392,9 @@ def prediction(
 ) -> ExactFigures:
     """Return |MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
 
-    The bound is 2 (U - L) / n or, if it is computed from the two known lines, (largest gap - smallest gap) / n. The gap of a
-    record is the difference of its absolute errors under the two lines. Here n are the synthetic rows that have both columns; a
-    record that lacks one has a gap of 0.
+    The bound is 2 (U - L) / n. If it is computed from the two known lines, it is (largest gap - smallest gap) / n. The gap of a
+    record is the difference of its absolute errors under the two lines. n is the number of synthetic rows with values in both
+    columns. A record without one of these values has a gap of 0.
     """
     valued = rows.valued("a", "b")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
@@ -416,10 +416,9 @@ def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarr
 
     Theory 3.4, one-step regression.
 
-    Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
-
-    If a is constant in S, there is no slope: the value is 0, and never passes. n are the synthetic rows that have both columns;
-    a record that lacks one adds 0.
+    Bound 2 max |(a - mean_S a) r| / (n sd_S a). The unit of value and bound is 1 / sd_S a. If a is constant in S, there is no
+    slope: the value is 0, and no table passes. n is the number of synthetic rows with values in both columns. A record without
+    one of these values adds 0.
     """
     valued, feature = rows.valued("a", "b"), rows.numbers("a")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
@@ -440,7 +439,8 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
 
     For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
     p) rows) between a = 1 and a = 0, times the standard deviation of a, which is the unit of the value. The bound is the
-    difference between the largest and the smallest v, or 0, divided by m. Void if a share is 0 or 1, or if a value has no rows.
+    difference between the largest and the smallest v, or 0, divided by m. The result is void if a share is 0 or 1, or if a
+    value has no rows.
     """
     valued = rows.valued("a", "b")
     m, y = max(1, int(synthetic @ valued)), rows.in_bins("b", criterion.positive)
@@ -482,7 +482,7 @@ def _least_squares(rows: RowsOfRecords, synthetic: np.ndarray) -> tuple[Fraction
     return b - slope * a, slope
 
 
-# Figures of roots: from lists of members, in fractions.
+# Exact criterion values of roots, computed as fractions from lists of members.
 
 
 def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -535,7 +535,7 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of roots that a largest matching leaves without a similar synthetic root, with members in any order;
+    """Return the share of roots without a similar synthetic root in a largest matching; the order of members has no effect;
     bound 1/n (theory 3.6, faithfulness).
     """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)
@@ -552,7 +552,7 @@ def _cells_of(table: np.ndarray) -> list[int]:
 
 def _similar_members(criterion: Faithfulness, world: World, first: int, second: int) -> bool:
     """Return whether two roots have the same number of members, and their sorted values are equal except for one that differs
-    by one. For roots with one column of members.
+    by one. The function is for roots with one column of members.
     """
     (name,) = world.linked.names if world.linked else ("",)
     values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (first, second)]
@@ -574,7 +574,7 @@ def _most_pairs(similar: list[list[bool]]) -> int:
     return most
 
 
-# Figures of any criterion, and slacks of several.
+# Exact values of any criterion, and the least slack of several criteria.
 
 
 def exact_figures(
@@ -583,7 +583,7 @@ def exact_figures(
     """Return the exact values of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
 
     A value about members is clipped to its range, because tables with the same number of roots have different numbers of rows.
-    Its bound is the sensitivity of the value for rows times the largest number of rows of a root (theory 3.22, rows of
+    The bound is the sensitivity of the value for rows, times the largest number of rows of a root (theory 3.22, rows of
     members).
     """
     if isinstance(criterion, MeanOfRoots):
@@ -629,7 +629,7 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return the least slack of several criteria, in sensitivities; bound 1 (theory 4.1, least slack)."""
+    """Return the least slack of several criteria, in units of their sensitivities; bound 1 (theory 4.1, least slack)."""
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
     common = math.lcm(*(figures.denominator for figures in slacks))
     least = np.min([figures.numerators * (common // figures.denominator) for figures in slacks], axis=0)

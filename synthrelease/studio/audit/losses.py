@@ -41,8 +41,7 @@ from synthrelease.studio.audit.tiny import World
 from synthrelease.studio.parallel import Progress
 
 _NODES = 200
-"""Number of nodes of the quadrature, which is exact for permute-and-flip among fewer than 400 candidates.
-"""
+"""Number of nodes of the quadrature, which is exact for permute-and-flip among fewer than 400 candidates."""
 _COARSE = 64
 """Scale of noise above which rounding reduces a mean loss by less than 1 part in 10,000."""
 
@@ -50,7 +49,8 @@ _COARSE = 64
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
     """Return the mean loss of rounded Gaussian noise on integers that differ by `change`: the mean of ln(p / q) under p.
 
-    The mean loss of continuous noise, change^2 / (2 scale^2) for each, is a little larger, because rounding is post-processing.
+    Continuous noise has a slightly larger mean loss, change^2 / (2 scale^2) for each integer, because rounding is
+    post-processing.
     """
     from scipy.special import ndtr
 
@@ -73,14 +73,15 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
 
     Parameters
     ----------
-    losses : distance of each candidate below the best one; a distance of 1 makes it less likely by the factor exp(-rate).
+    losses : distance of each candidate below the best candidate. A distance of 1 makes a candidate less likely by the factor
+        exp(-rate).
     """
     exponents = np.array([float(-loss * rate) for loss in losses])
     if mechanism == "exponential":
         return exponents - np.log(np.exp(exponents).sum())
     if len(losses) >= 2 * _NODES:
         raise ValueError(f"expected fewer than {2 * _NODES} candidates, found {len(losses)}")
-    # candidate i is taken when its coin shows heads and no candidate before it does; in uniformly random order that is
+    # in random order, the first candidate whose coin shows heads is chosen; for candidate i, this has the probability
     # w_i * (integral over t from 0 to 1 of the product over j != i of 1 - t w_j)
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     tails = np.log1p(-np.outer((nodes + 1) / 2, np.exp(exponents)))
@@ -88,22 +89,25 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
     return exponents + np.log((product_of_others * (weights / 2)[:, None]).sum(axis=0))
 
 
-# What all answers of a mechanism tell: it runs on two neighbouring tables with the same answers, and their losses add up.
+# The privacy loss of a run: the mechanism runs on two neighbouring tables and gets the same noisy answers in both runs. The
+# losses of the single answers are added up.
 #
-# Whatever a mechanism learns of a table passes through a source of entropy: noise, and private choices. A `ReplayedEntropy`
-# stands in for it. On the left table it answers as far as an answer needs nothing of the right one, on the right table it
-# repeats these answers, and the exact law of each is known on both. A choice whose answer depends on both tables stops the
-# mechanism, which runs again from the start with that answer. So the loss of a whole conversation is computed, not estimated,
-# and what is made of the answers must be the same on both sides.
+# A mechanism learns about a table only through a source of entropy, which adds noise and makes private choices. The class
+# `ReplayedEntropy` replaces this source. In the run on the left table, it draws answers. In the run on the right table, it
+# repeats them. The exact distribution of each answer is known for both tables. If the answer to a choice depends on both
+# tables, the mechanism stops, and starts again with this answer. So the loss of a run is computed and not estimated. Both runs
+# must make the same results from the same answers.
 #
-# Of a pure mechanism the loss is that of one conversation, whose answers are chosen to tell the tables apart: noise of zero on
-# the left table, and the choice of the largest ratio. The logarithm of how much likelier it is on the left is at most epsilon.
+# For a pure mechanism, the loss of one run is computed. Its answers are chosen to distinguish the tables as well as possible:
+# zero noise on the left table, and the choice with the largest ratio of probabilities. The logarithm of the ratio of the two
+# probabilities of the whole run is at most epsilon.
 #
-# Of a zero-concentrated or Gaussian one it is the mean loss, the mean of ln(p / q) under p (the Kullback-Leibler divergence).
-# It adds up over the answers, each given those before (chain rule). It is at most rho = mu^2 / 2 in both: it is the limit of
-# Renyi divergences of orders that go to 1, and post-processing lowers that of N(mu, 1) from N(0, 1), which is mu^2 / 2.
-# Gaussian noise on a table that moves by its whole sensitivity has it. Answers are drawn as on the left table, and
-# conversations averaged.
+# For a zero-concentrated or Gaussian mechanism, the mean loss is computed: the mean of ln(p / q) under p (the Kullback-Leibler
+# divergence). The mean losses of the answers add up, each given the earlier answers (chain rule). The sum is at most
+# rho = mu^2 / 2 in both cases. For zero-concentrated privacy, it is the limit of Renyi divergences whose order goes to 1. For
+# Gaussian privacy, post-processing lowers the divergence of N(mu, 1) from N(0, 1), which is mu^2 / 2. Gaussian noise on a table
+# that changes by its whole sensitivity has this mean loss. Answers are drawn from their distributions for the left table, and
+# the losses of several runs are averaged.
 
 Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 """A function (cells of the records, entropy) -> everything that a mechanism publishes, as arrays."""
@@ -138,17 +142,17 @@ class AskedDraw:
 
 
 class Unanswered(Exception):
-    """Raised to stop a mechanism at a question without an answer."""
+    """Stops a mechanism at a question without an answer."""
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that replays given answers; public draws come from a key.
+    """A source of entropy that replays given answers; public draws are computed from a key.
 
     Parameters
     ----------
     answers : answers to the first questions; the answers of `answer` to further questions are appended.
     answer : a function that answers a question; None for no answer, which stops the mechanism.
-    expected : the questions for the other table; the mechanism stops at a question with another law.
+    expected : the questions for the other table; the mechanism stops at a question with a different distribution.
 
     Attributes
     ----------
@@ -286,11 +290,11 @@ def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
     return mean_of_gaussian(question.values - counterpart.values, question.law[2])
 
 
-# MST and AIM on two neighbouring tables: the library asks, measures and chooses, and is seen from outside.
+# MST and AIM on two neighbouring tables. The library chooses and measures tables; this code sees only its requests.
 #
-# It runs as `generators.smartnoise` runs it. What it reports as measured to its model is, where its noise is zero, the exact
-# table, and there an answer is put in its place. The model that it would fit to noisy tables is post-processing, and takes
-# seconds; one of equal shares stands for it, with which choices compare the exact tables.
+# The library runs as in `generators.smartnoise`. With zero noise, it would report exact tables to its model, so this code
+# replaces each exact table by a noisy answer. Fitting the model to noisy tables takes seconds and is post-processing. So a
+# model with equal shares replaces the fitted model, and the library's choices compare the exact tables with equal shares.
 
 Run = Callable[..., Any]
 """A function that is called with (counts, entropy=...) and returns the model that a library fits."""
@@ -322,8 +326,8 @@ def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]
 
 
 class _Reports(SystemEntropy):
-    """A replacement for the noise source of the library. It returns values without noise at first, and adds the noise when the
-    library reports the table to its model.
+    """A replacement for the noise source of the library. At first, this class returns values without noise. It adds the noise
+    when the library reports the table to its model.
     """
 
     def __init__(self, entropy: SystemEntropy, measurement: Callable[..., Any]):
@@ -358,11 +362,11 @@ class _EqualShares:
         return SimpleNamespace(datavector=lambda flatten=True: np.full(cells, self._rows / cells))
 
 
-# Every generator on the neighbours that its answers tell apart best: what is claimed, and the loss of all its answers.
+# Cases: each generator with two neighbouring tables that its answers distinguish well, and its claimed loss.
 #
-# A table of counts moves by its whole sensitivity when the replaced record changes its bin in every column. A choice tells most
-# when the same record moves one candidate's score up and the other's down. Tables that show no pattern were found by a random
-# search, which proves nothing and need not: what they tell is computed (`answers`).
+# A table of counts changes by its whole sensitivity if the replaced record changes its bin in every column. A choice has the
+# largest loss if the replaced record raises the score of one candidate and lowers the score of another. Tables without a
+# pattern come from a random search. The search proves nothing, but the loss for these tables is computed exactly (`answers`).
 
 EPSILON, RHO = Fraction(1), Fraction(1, 8)
 """Budgets of pure generators and of the others: mu = 1/2, for which rounding to whole numbers hardly changes a loss."""
@@ -386,9 +390,9 @@ class LossCase:
     generator : name of the generator in `GENERATORS`.
     name : the neighbours or the budget, if a generator has several cases.
     claim : epsilon of a pure charge, otherwise rho.
-    conversations : number of conversations with different public draws. For a pure generator, the one with the largest loss
-        counts; otherwise the mean.
-    because : why the largest loss found is below 0.95 of the claim; empty if it is not.
+    conversations : number of conversations with different public draws. For a pure generator, the result is the largest loss of
+        a conversation; for other generators, the mean loss.
+    because : the reason if the largest loss found is below 0.95 of the claim; otherwise empty.
     faulty : whether the claim is known to be wrong, so that the audit must find it.
     """
 
@@ -471,7 +475,7 @@ _ADAPTIVE = (
 """Number of rows of every cell, in addition to the replaced row."""
 _STRUCTURE = (1, 0, 0, 0, 0, 14, 0, 0, 155, 0, 0, 0, 0, 0, 0, 1, 13, 13, 0, 0, 0, 1, 0, 66, 17, 0, 719)
 """Numbers of rows of the cells, chosen so that replacing a row raises the score of one possible structure by 0.9 of the
-sensitivity and lowers the score of the other one by the same amount. """
+sensitivity and lowers the score of the other structure by the same amount. """
 
 
 def _with(cells: Sequence[int], record: int) -> Table:
@@ -508,7 +512,7 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
 def adaptive_case(
     generator: Adaptive | AdaptivePure, factor: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
-    """Return an adaptive fit of three columns of three bins, of which none is so rare that it is merged."""
+    """Return an adaptive fit of three columns of three bins. No bin is so rare that the generator merges it."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
     return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
@@ -519,13 +523,13 @@ def adaptive_case(
 def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
     """Yield cases of MWEM and PEP with columns of two bins, whose 16 cells are all queries.
 
-    MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the others. The record has 1 in the first column
-    on the left, and 1 in all others on the right. The model approaches the counts in small steps, so all counts of ones stay
-    above the model. So on the left, the error of the first query, which is seldom chosen, is larger by 1, and the other errors
-    are smaller.
+    MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the other columns. The record has 1 in the first
+    column on the left, and 1 in all other columns on the right. The model approaches the counts in small steps, so all counts
+    of ones stay above the model. So on the left, the error of the first query, which is seldom chosen, is larger by 1, and the
+    other errors are smaller.
 
-    PEP: two rows, and a record whose value rises in half of the columns and falls in the others. Errors are at most 2, far
-    below the noise, so all queries are about equally likely to be chosen. The counts of half of the queries rise.
+    PEP: two rows, and a record whose value rises in half of the columns and falls in the other columns. Errors are at most 2,
+    far below the noise, so all queries are about equally likely to be chosen. The counts of half of the queries rise.
     """
     columns, first, rest = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
@@ -557,9 +561,9 @@ def _networks(factor: Fraction) -> Iterator[LossCase]:
 class _SteepGame(Game):
     """An adversarial generator whose critic starts with other weights, which are public.
 
-    The one hidden unit has the weight 10 for each bin of one kind and -10 for the other. So the two records have long gradients
-    in opposite directions, and the distance of the clipped gradients is 2 clip. With the usual small weights, the gradients of
-    all rows have about the same direction.
+    The only hidden unit has the weight 10 for each bin of one kind and -10 for each bin of the other kind. So the two records
+    have long gradients in opposite directions, and the distance of the clipped gradients is 2 clip. With the usual small
+    weights, the gradients of all rows have about the same direction.
     """
 
     def __init__(self, *arguments: Any, **options: Any):
@@ -573,7 +577,7 @@ def _steep(family: ModuleType, fit: Mechanism, table: Table, entropy: SystemEntr
         return fit(table, entropy)
 
 
-# Families of another library, seen from outside.
+# Families of another library, of which only the requests are seen.
 
 _TREE = 0, 0, 4, 6, 6, 6, 11, 11, 13, 21, 21, 21, 21, 22, 23, 24, 24, 24, 26, 27, 29, 29, 30, 30
 _OTHER_TREE = 0, 2, 3, 4, 5, 7, 9, 9, 11, 11, 13, 13, 13, 14, 16, 17, 17, 19, 19, 21, 23, 25, 27, 29
@@ -589,8 +593,8 @@ _TWO_STEPS = (
 
 
 def _libraries(factor: Fraction) -> Iterator[LossCase]:
-    """Yield cases of the libraries: their own claim of a quarter of rho for adding a record, and the claim of a release for
-    replacing one.
+    """Yield cases of the libraries: their claim for adding a record (a quarter of rho), and the claim of a release for
+    replacing a record.
     """
     of_library = MST().rho_of_library(MST().charge(RHO * factor**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
@@ -606,7 +610,7 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
         yield case(name=REPLACING, claim=RHO, left=(*right, 0), right=(*right, last), because=_TWO_STEPS)
 
 
-# Generators with a known fault, claimed to be right: their conversations must tell more than the claim.
+# Generators with a known fault: the losses of their conversations must exceed the claim.
 
 
 def faulty_losses() -> Iterator[LossCase]:
@@ -634,8 +638,8 @@ class _FreeChoices(AdaptivePure):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-                """Return a table with a planted fault: it gets the whole share of its round, although the choice before it used
-                a tenth.
+                """Return a table with a planted fault: the table gets the whole share of its round, although the choice before
+                the table used a tenth.
                 """
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part
@@ -656,7 +660,7 @@ class _WithoutNoise(Adaptive):
         return self._fit(private, charge, background, BareTables, charge.curve().rho)
 
 
-# What conversations with every generator show: the largest loss beside the claim.
+# The findings: the largest loss of each generator, compared with the claim.
 
 ROUNDING = 1e-9
 
@@ -706,7 +710,7 @@ class LossFinding:
 
 
 def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, done, total: None) -> list[LossFinding]:
-    """Return the result of every case, each after its number of conversations."""
+    """Return the result of every case, after the number of conversations that the case states."""
     findings = []
     for done, case in enumerate(cases):
         findings.append(_finding(case))

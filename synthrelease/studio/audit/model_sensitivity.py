@@ -34,7 +34,7 @@ PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4
 
 
 _WHOLE = 24 * STEPS
-"""A number D such that every loss is a whole multiple of 1/D: every scale of noise divides D."""
+"""A number D that every scale of noise divides, so every loss is a whole multiple of 1/D."""
 _MEASURED = (
     ("a:b", None, None),
     ("a + 2 b", None, None),
@@ -57,7 +57,7 @@ class MeasuredModel:
     ----------
     highs : the highest value of each column.
     sensitivity : the claimed l1 sensitivity for a number of rows.
-    tight : whether some pair of neighbours is claimed to reach the whole sensitivity.
+    tight : whether at least one pair of neighbours is claimed to reach the whole sensitivity.
     """
 
     name: str
@@ -139,7 +139,7 @@ def _models() -> Iterator[MeasuredModel]:
 def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
     """Return the enumeration of a measurement over every pair of neighbours.
 
-    Only values of the code are enumerated, so disagreements can only concern the resizing theorem.
+    The enumeration uses only values of the code, so a disagreement can only concern the resizing theorem.
     """
     world, parts = World(model.highs), []
     for n in range(1, most_records + 1):
@@ -242,7 +242,8 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
-    """Yield every sum that a mean and a regression need, each alone, and the shares of the rows of all groups together."""
+    """Yield each sum that a mean or a regression needs, as a separate measurement, and the shares of the rows of all groups
+    together."""
     numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}
     limits = {name: (float(values[0]), float(values[-1])) for name, values in numbers.items()}
     domains = {column.name: Domain(kind=column.kind, bounds=column.bounds) for column in world.schema.columns}

@@ -44,13 +44,13 @@ HIDDEN = tuple(
         {1: "0.25", 2: "0.25", 3: "0.25", 4: "0.25"},
     )
 )
-"""Distributions of a hidden number of rounds: the one of configs/births.toml, and others."""
+"""Distributions of a hidden number of rounds: the distribution in configs/births.toml, and other distributions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
     """The distribution of the output of the selection within some number of rounds: the probability of each output, of
-    "nothing" by the stop coin, and of continuing after the last of these rounds.
+    "nothing" by the stop coin, and of continuing after the last round.
     """
 
     outputs: tuple[Fraction, ...]
@@ -81,7 +81,8 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
 
 
 def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
-    """Return the distribution of the output for the first accepted one of a hidden number of rounds, or "nothing"."""
+    """Return the distribution of the output of a search with a hidden number of rounds: the first accepted table, or
+    "nothing"."""
     acceptance = sum(accepted, Fraction(0))
     nothing = law.nothing(1 - acceptance)
     visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
@@ -106,7 +107,7 @@ class FinitePairs:
     def of(cls, parts: int, outputs: int, ratio: Fraction) -> FinitePairs:
         cuts = np.array(list(combinations(range(1, parts), outputs)))
         bounds = np.hstack([np.zeros((len(cuts), 1), int), cuts, np.full((len(cuts), 1), parts)])
-        weights = np.diff(bounds, axis=1)  # the last column is rejection
+        weights = np.diff(bounds, axis=1)  # the last column is the probability of rejection
         above, below = ratio.numerator, ratio.denominator
         largest_ratios = np.zeros((parts + 1, parts + 1))
         pairs = 0
@@ -118,7 +119,7 @@ class FinitePairs:
             pairs += len(neighbours)
             ratios = (weights_of_one[:-1] / neighbours[:, :-1]).max(axis=1)
             np.maximum.at(largest_ratios, (parts - weights_of_one[-1], parts - neighbours[:, -1]), ratios)
-        # fractions of numbers up to `parts` lie so far apart that their doubles give them back
+        # fractions with denominators up to `parts` are so far apart that their doubles determine them
         largest = {
             (int(a), int(b)): Fraction(largest_ratios[a, b]).limit_denominator(parts)
             for a, b in np.argwhere(largest_ratios > 0)
@@ -128,11 +129,11 @@ class FinitePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class LawCheck:
-    """The result for one e^eps1 and one way to repeat rounds: the largest ratio of two distributions over all pairs, and the
-    claim.
+    """The result for one e^eps1 and one rule for repeating rounds: the largest ratio of two distributions over all pairs, and
+    the claim.
 
-    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above it. `rounds` is the distribution of a hidden
-    number of rounds; then there is no stop probability.
+    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above the claim. `rounds` is the distribution of a
+    hidden number of rounds. With `rounds`, there is no stop probability.
     """
 
     ratio: Fraction
@@ -146,7 +147,7 @@ class LawCheck:
 
     @property
     def share(self) -> float:
-        """Return the largest epsilon that was reached, as a share of the claimed epsilon."""
+        """Return the largest epsilon found, as a share of the claimed epsilon."""
         return math.log(self.largest) / math.log(self.allowed)
 
 
@@ -180,7 +181,7 @@ def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, claim: str, allowed
     worst, exceeded = Fraction(0), 0
     for (a, b), ratio in pairs.largest.items():
         law, neighbour = laws[a], laws[b]
-        # an output is a share of what is accepted, and the law gives all of it the same factor
+        # the probability of an output is its share of the accepted tables, times one factor for all outputs
         largest = ratio * Fraction(b, a) * law.outputs[0] / neighbour.outputs[0]
         none, none_there = law.nothing + law.undecided, neighbour.nothing + neighbour.undecided
         if none_there:

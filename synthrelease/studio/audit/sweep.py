@@ -41,13 +41,13 @@ class Sweep:
     Attributes
     ----------
     highs, groups, missing : as for the `World`.
-    criteria : the last one is enumerated; the earlier ones are criteria that it refers to. With `joint`, the least slack of all
+    criteria : the last criterion is enumerated and may refer to the earlier criteria. With `joint`, the least slack of all
         criteria is enumerated.
     fitted : the private regression line, for a criterion that uses one; it is public when the criterion is scored.
-    tight : whether the bound is claimed to be attained by some triple.
+    tight : whether at least one triple is claimed to attain the bound.
     attained : number of records of the tables of such a triple.
     linked : as for the `World`.
-    most : largest number of records of the tables, if the world is larger than most.
+    most : largest number of records of the tables, for a world that is larger than usual.
     coding : as for the `World`; the criteria and the line belong to this world.
     """
 
@@ -71,8 +71,8 @@ class Sweep:
     def moved(self) -> Iterator[Sweep]:
         """Yield the same sweep in worlds with other numbers and fewer records, if the criterion can be computed there.
 
-        If the lowest number is 0, a sum of numbers changes by at most the highest minus the lowest, and noise for only this
-        difference looks right. So every kind is also enumerated in worlds with other numbers.
+        If the lowest number is 0, a sum of numbers changes by at most the highest minus the lowest, and noise that covers only
+        this difference looks sufficient. So every kind is also enumerated in worlds with other numbers.
         """
         for words, coding in CODINGS.items():
             world = World(self.highs, self.groups, self.missing, self.linked, coding)
@@ -81,7 +81,7 @@ class Sweep:
             if any(mistake for criterion in criteria for mistake in criterion.mistakes(setting, by_name)):
                 continue
             line = self.fitted
-            if line is not None:  # through the same points of a and b
+            if line is not None:  # the line passes through the same points of a and b
                 first, slope = coding.number(0), line.coefficients
                 line = LinearModel(intercept=coding.step * line.intercept + first - float(slope[0]) * first, coefficients=slope)
             yield replace(
@@ -162,7 +162,7 @@ def recoded(judged: Criterion, world: World) -> Criterion:
     if (ends := settings.get("range")) and number != "agreement" and not (number == "sum" and settings.get("bins")):
         settings["range"] = [coding.number(0) + coding.step * end for end in ends]
     if coding.step > 1 and "values" in type(judged).model_fields:
-        settings["values"] = "bins"  # a bin of several numbers stands for one of them
+        settings["values"] = "bins"  # a bin of several numbers has one representative value
     return type(judged).model_validate(settings)
 
 

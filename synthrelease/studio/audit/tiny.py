@@ -30,15 +30,15 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import Bins, build_column, group_binning
 
-# Tiny made-up worlds: a schema with its setting, tables of a few records over it, and all their neighbours.
+# Tiny made-up worlds: a schema with its setting, all tables of a few records, and all neighbours of these tables.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
     """The whole numbers of the bins with the codes 0, 1, ... of a column, `step` apart.
 
-    In a world whose lowest number is 0, the highest number equals the difference between the highest and the lowest, so some
-    faults would not show.
+    In a world whose lowest number is 0, the highest number equals the difference between the highest and the lowest, so an
+    enumeration would miss some faults.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def behind_a_door(counts: Counts, charges: Sequence[Charge], entropy: SystemEntr
 
 
 class World:
-    """A tiny world: columns of whole numbers from 0 to a highest value, a bin for each, without rules.
+    """A tiny world without rules. Its columns have the whole numbers from 0 to a highest value, each with a bin.
 
     Columns in `missing` have one more bin, the last, for missing values. The code of a cell numbers all combinations of values,
     with the last column varying fastest.
@@ -171,8 +171,8 @@ class World:
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether a cell is a possible root: all slots of its members have values, except in columns that may lack one,
-        and all other slots are empty.
+        """Return whether a cell is a possible root: all slots of its members have values, except in columns that may lack a
+        value, and all other slots are empty.
         """
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
@@ -200,7 +200,7 @@ class World:
         return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
-        """Return the kept rows of a made-up file of `n_file` rows."""
+        """Return the rows of a made-up file of `n_file` rows that pass the rules."""
         return PrivateRows(self.counts(codes), n_file, entropy)
 
     def candidate(self, codes: Sequence[int]) -> Candidate:
@@ -233,16 +233,18 @@ class World:
                     yield tuple(sorted((*table[:index], cell, *table[index + 1 :])))
 
 
-# Files in which rows are left out, by enumeration: what the program makes of every file, and of every neighbour of it.
+# Files with excluded rows: the tables that the program draws from every file and from every neighbour of the file.
 #
-# A file has N rows; each lies in a cell or is left out. The program works with m of the kept rows, or fills up with public rows
-# (`resizing`). For all files, all neighbours (one row of the file replaced, kept or not) and all m from 1 to N:
+# A file has N rows. Each row lies in a cell or is excluded. The program draws m of the other rows, or adds public rows until
+# there are m (`resizing`). For all files, all m from 1 to N, and all neighbours (one row is replaced, excluded or not), two
+# facts are checked:
 #
-# - the coupling of the resizing theorem is written down from its proof. Its two laws must be, as fractions, the laws of the
-#   program's own tables, found by running the program on every way in which its draws can come out;
-# - the two tables of every pair in it must be equal or differ in one replaced row.
+# - The coupling follows the proof of the resizing theorem. Its two distributions must equal the distributions of the program's
+#   tables, as fractions. To find these, the program runs with every possible result of its draws.
+# - The two tables of every pair in the coupling must be equal or differ in one replaced row.
 #
-# A figure then moves between the two files by no more than between those pairs, all of which `sensitivity` compares.
+# So a criterion value changes between the two files at most as much as between the tables of a pair. `sensitivity` compares all
+# these pairs.
 
 Rows = tuple[int, ...]
 """Cells of rows, increasing."""
@@ -251,8 +253,8 @@ Coupling = dict[tuple[Rows, Rows], Fraction]
 
 
 class Decided(SystemEntropy):
-    """A source of entropy that draws indices in one of several equally likely ways; `ways` is their number. It adds no noise,
-    and records the values to which noise would be added.
+    """A source of entropy that draws indices in one of several equally likely ways; `ways` is their number. The class adds no
+    noise, and records the values to which noise would be added.
     """
 
     def __init__(self, way: int) -> None:
@@ -290,9 +292,9 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
 
 
 def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
-    """Return the distribution of the table that the program uses, from all possible draws.
+    """Compute the distribution of the table that the program uses, over all possible draws.
 
-    The table is the one to which the generator of noisy marginals adds noise when it measures all columns together.
+    The generator of noisy marginals adds noise to this table when it measures all columns together.
     """
     generator = Marginals(tables=":".join(world.layout.columns))
     charge = generator.charge(Fraction(1))
@@ -316,7 +318,7 @@ def _rows(counts: Counts) -> Rows:
 
 
 def public_sequence(layout: Layout, size: int) -> Rows:
-    """Return the filler rows in order: each is the row that a longer prefix adds to the previous one."""
+    """Return the filler rows in the order in which the program adds them."""
     prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
     return tuple(next(iter((longer - shorter).elements())) for shorter, longer in pairwise(prefixes))
 
@@ -324,17 +326,17 @@ def public_sequence(layout: Layout, size: int) -> Rows:
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
     """Return the joint distribution of the two resized tables, as in the proof (theory 1.6, coupling of resized tables)."""
     shared, (last, other_last) = pair.shared, pair.lasts
-    most = len(shared) + 1  # kept in the first file
+    most = len(shared) + 1  # number of rows of the first file that are not excluded
     if size >= most:
         fill = tuple(sequence[: size - most])
         beside = sequence[size - most] if other_last is None else other_last
         return {(_sorted(*shared, last, *fill), _sorted(*shared, beside, *fill)): Fraction(1)}
-    if other_last is not None:  # the same places of both
+    if other_last is not None:  # draw the same positions in both files
         left, right, ways = (*shared, last), (*shared, other_last), math.comb(most, size)
         return _weighed(
             [(tuple(left[i] for i in c), tuple(right[i] for i in c), 1) for c in combinations(range(most), size)], ways
         )
-    ways = math.comb(len(shared), size) * most  # the extra row takes a random place with probability size / most
+    ways = math.comb(len(shared), size) * most  # the extra row replaces a random row with probability size / most
     drawn_pairs: list[tuple[Rows, Rows, int]] = []
     for rows in combinations(shared, size):
         drawn_pairs.append((rows, rows, most - size))
@@ -362,14 +364,14 @@ def marginal(coupled: Coupling, side: int) -> Law:
 
 @dataclass(frozen=True, kw_only=True)
 class ResizedPairs:
-    """All pairs of neighbouring files, and the pairs of tables of m rows that they lead to.
+    """All pairs of neighbouring files, and the pairs of tables of m rows that the program draws from these files.
 
     Attributes
     ----------
     files : number of pairs of files. Pairs in which every row is used do not count, because they are pairs of tables.
     coupled : number of pairs of tables in the couplings.
-    contradictions : number of pairs of files for which the tables of the program have another distribution than the coupling,
-        or for which a pair of tables in the coupling differs in more than one replaced row.
+    contradictions : number of pairs of files for which the tables of the program have a different distribution from the
+        coupling, or for which a pair of tables in the coupling differs in more than one replaced row.
     apart : (k, 2) indices of pairs of different tables, the lower first; `of_file`, (k,), has the pair of files of each.
     """
 
@@ -386,7 +388,7 @@ class ResizedPairs:
         return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 
     def touched(self, first: np.ndarray, second: np.ndarray) -> int:
-        """Return the number of pairs of files that lead to one of these pairs of tables, (k,), in any order."""
+        """Return the number of pairs of files with at least one of these pairs of tables, (k,), in any order."""
         if not len(first):
             return 0
         pairs = {(min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)}
@@ -406,7 +408,7 @@ def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) ->
     of_file: list[int] = []
     for pair in file_pairs(layout.n_cells, n_file):
         if size == n_file == len(pair.kept(1)):
-            continue  # nothing is left out of either, and all of it is used
+            continue  # no row of either file is left out, and all rows are used
         together = coupling(pair, size, sequence)
         right = True
         for side in (0, 1):

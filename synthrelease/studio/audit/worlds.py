@@ -46,7 +46,7 @@ def _listed(kind: str, world: Mapping[str, Any]) -> Sweep:
     if "households" in world:
         return Households(**world["households"]).sweep(kind, name, world["of"], settings, **more)
     highs = _COLUMNS[world["columns"]]
-    if "line" in world:  # predictions by one of `_LINES`
+    if "line" in world:  # the world has the predictions of one of the lines in `_LINES`
         intercept, slope = _LINES[world["line"]]
         settings = {"coefficients": "line", "range": (0, highs["b"]), "bound": world["bound"]}
         more["before"] = (criterion("regression_coefficients", name="line", **_LINE),)

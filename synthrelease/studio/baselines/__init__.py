@@ -1,6 +1,6 @@
 """Provide other methods for protecting tables (swapping, synthesis, imputation), for comparison on public data only.
 
-To add one: a file with a `base.Baseline`, and a line here.
+To add a method, write a file with a `base.Baseline`, and add a line to this file.
 """
 
 from __future__ import annotations

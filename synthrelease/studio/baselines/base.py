@@ -19,7 +19,8 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 
-# p(x | z) of a public table: the shares of x in the finest group of records like z that is large enough, under a prior.
+# p(x | z) of a public table: the shares of x among records that are similar to z, with a prior. The group of similar records is
+# the smallest one that has enough rows.
 
 LEAST_ROWS = 20
 """Least number of rows of a group whose frequencies are used."""
@@ -105,7 +106,8 @@ class ConditionalTable:
         return group
 
     def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
-        """Draw (n_rows,) bins, each with the posterior mean of the shares of its group: its counts plus the prior."""
+        """Draw (n_rows,) bins with the posterior mean of the shares of each row's group: the counts of the group plus the
+        prior."""
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
@@ -150,7 +152,7 @@ def draw_weighted(
 NO_GUARANTEE = "no guarantee"
 
 CopyRule = Literal["simple", "partial"]
-"""The rule for combining statistics of copies (`studio.rehearsal.utility`), of one fit or of one fit each."""
+"""The rule for combining statistics of copies (`studio.rehearsal.utility`). Copies come from one fit or from separate fits."""
 
 
 class DoesNotFit(ValueError):
@@ -167,10 +169,10 @@ class ComparedFile:
     plausibility : the rules for a released row.
     known : columns that an intruder is assumed to know.
     copies : number of tables that a method makes.
-    generator : a function that returns a random generator for a key of whole numbers; the same for the same key.
-    strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
+    generator : a function that returns a random generator for a key of whole numbers; a key always gives the same generator.
+        strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
     risk : a function that returns (n_cells,) the risk group of each cell.
-    epsilon : epsilon of the whole release; a method with a guarantee gets the same.
+    epsilon : epsilon of the whole release, which a method with a guarantee gets, too.
     swap, swap_key, swap_rate : the swapped columns, the columns that records must share (None: the method chooses), and the
         probability that a record is selected.
     """
@@ -193,12 +195,13 @@ class ComparedFile:
         return self.table.layout.columns
 
     def numbers(self, column: int) -> np.ndarray | None:
-        """Return (n_bins,) representative values of a column, NaN for missing values; None if a bin has none."""
+        """Return (n_bins,) representative values of a column, NaN for missing values; None if a bin has no representative
+        value."""
         values = self.transformation.numbers(self.names[column])
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Return the other columns, the one with the strongest association with this one first."""
+        """Return the other columns, ordered by the strength of their association with this column, the strongest first."""
         return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 
@@ -224,7 +227,7 @@ class MadeTables:
 
 
 class Baseline(ABC):
-    """Base class of methods for comparison. To add one: a file with a subclass, and a line in `BASELINES`."""
+    """Base class of methods for comparison. To add a method, write a file with a subclass, and add a line to `BASELINES`."""
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
@@ -233,11 +236,11 @@ class Baseline(ABC):
 
 # Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
 #
-# The density is proportional to 1 / (1 + |x|^gamma). A beta-smooth bound S of how far a figure moves to any neighbour is a fact
-# of the data, and so is the scale of the noise that is made of it: **neither S nor the scale may be published**. With gamma
-# below 2 the printed mechanism does not keep its promise; this module refuses it.
+# The density is proportional to 1 / (1 + |x|^gamma). S is a beta-smooth bound on the change of a statistic to any neighbour. S
+# and the scale of the noise depend on the data: **neither S nor the scale may be published**. With gamma below 2, the mechanism
+# as printed exceeds its epsilon, and this module refuses it.
 #
-# Drawn by doubles from a generator that is handed over: it protects nobody, and is for public data alone.
+# The noise is drawn as doubles from a pseudorandom generator. It protects nobody and is for public data only.
 
 LEAST_GAMMA = 2.0
 """Smallest gamma for which the printed mechanism keeps its epsilon (below, Merrill 2021, Theorem 2.2.5, is false)."""
@@ -245,8 +248,8 @@ LEAST_GAMMA = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class CauchyNoise:
-    """The noise in an answer q + (S / alpha) X, where S is a beta-smooth bound on the change of q. All attributes follow from
-    epsilon and beta, and are public.
+    """The noise in an answer q + (S / alpha) X. S is a beta-smooth bound on the change of q. All attributes follow from epsilon
+    and beta, and are public.
 
     Attributes
     ----------
@@ -293,8 +296,8 @@ class CauchyNoise:
 
     @property
     def epsilon(self) -> float:
-        """Return the epsilon of one answer: the cost of alpha slides and beta dilations (theory 11.5, generalised Cauchy
-        noise).
+        """Return the epsilon of one answer: the cost of shifts by alpha and of changes of the scale by beta (theory 11.5,
+        generalised Cauchy noise).
         """
         return self.alpha * slide_cost(self.gamma) + self.beta * (self.gamma - 1)
 
@@ -309,7 +312,8 @@ class CauchyNoise:
 
 
 def slide_cost(gamma: float) -> float:
-    """Return (gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, hence the cost of a shift by the scale."""
+    """Return (gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, which is the privacy cost of a shift by the
+    scale."""
     return (gamma - 1) ** (1 - 1 / gamma)
 
 
@@ -321,14 +325,14 @@ def variance(gamma: float) -> float:
 
 
 def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw (size,) numbers from this distribution: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and
-    1 - 1/gamma.
+    """Draw (size,) numbers from this distribution: a random sign times (G / G')^(1/gamma). G and G' are gamma variates of
+    shapes 1/gamma and 1 - 1/gamma.
     """
     ratio = generator.standard_gamma(1 / gamma, size) / generator.standard_gamma(1 - 1 / gamma, size)
     return generator.choice((-1.0, 1.0), size) * ratio ** (1 / gamma)
 
 
-# Noisy copies W of a column, by which data-augmented imputation is tuned: what is masked how, and what W says of a bin.
+# Noisy copies W of a column for data-augmented imputation: how values are masked, and the likelihood of each bin given W.
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +356,7 @@ class MatrixMask:
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
-        """Return a mask that keeps the bin with this probability, and otherwise draws one of the others uniformly."""
+        """Return a mask that keeps the bin with this probability, and otherwise draws one of the other bins uniformly."""
         if not 0 <= share <= 1:
             raise ValueError(f"expected a probability, found {share}.")
         if n_bins == 1:
@@ -425,7 +429,8 @@ class OrderedMask:
     def likelihood(self, copy: np.ndarray) -> np.ndarray:
         is_gap, position = np.isnan(copy), np.nan_to_num(copy)
         off = position[:, None] - np.arange(self.present)
-        nearest = np.abs(off).min(axis=1, keepdims=True)  # the largest density is 1 after scaling, so none of a row underflows
+        # the largest density of a row becomes 1, so the row does not underflow
+        nearest = np.abs(off).min(axis=1, keepdims=True)
         values = np.exp((nearest**2 - off**2) / (2 * self.sd**2))
         if not self.missing:
             return values
@@ -440,11 +445,10 @@ class OrderedMask:
 
 NoiseMask = MatrixMask | OrderedMask
 """A mask, which makes a noisy copy W of a column: `draw` returns (n_rows,) W, `likelihood` the (n_rows, n_bins) probability or
-density of W given each bin, and `continuous` says whether W is a number rather than a bin.
-"""
+density of W given each bin, and `continuous` says whether W is a number rather than a bin."""
 
 
-# Each column drawn by itself, with exactly the file's shares: what no method may be worse than.
+# Independent columns with the exact shares of the file: no method should be worse than this.
 
 
 class IndependentColumns(Baseline):

@@ -2,13 +2,13 @@
 
 In DA-MI (Jiang 2025), quasi-identifiers X are replaced by draws from p(x | z, theta) p(w | x), with theta drawn from its
 posterior and W a noisy copy of X. The other columns Z are published unchanged. The noise of W, which may depend on the risk
-group, decides whether the copies are closer to Rubin's imputation (no noisy copy) or to the original. **There is no
+group, decides whether the copies resemble Rubin's imputation (which uses no noisy copy) or the original. **There is no
 guarantee**, because Z is published. A release refuses this method.
 
 All models are tables: p(x | z) is the posterior of the frequencies in the finest group that is large enough, without the bins
-that rules forbid given the other columns. Several columns are drawn in order, each given Z and the earlier ones, and then in
-some sweeps, each given the present values of all others (chained equations). With only one draw, columns would lose their
-association, because W of a later column has no effect on an earlier one.
+that the rules forbid given the other columns. Several columns are first drawn in order, each given Z and the earlier columns.
+In further sweeps, each column is drawn given the present values of all other columns (chained equations). With only one draw,
+columns would lose their association, because W of a later column has no effect on an earlier column.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class DataAugmented:
 
     @cached_property
     def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
-        """Return the models of every column given Z and the earlier columns, then the models of every column given all other
-        columns. The second mapping is empty for a single column.
+        """Return two mappings: models of every column given Z and the earlier columns, and models of every column given all
+        other columns. The second mapping is empty for a single column.
         """
         rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
@@ -96,7 +96,7 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """Return W of each column. It is drawn once for all copies; drawing it for each copy would reveal more."""
+        """Return W of each column. W is drawn once for all copies, because drawing it for each copy would reveal more."""
         masks_by_column = {}
         for column in self.predictors:
             copy = np.empty(len(self._groups))
@@ -107,8 +107,8 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """Return one copy of the same size, with theta and X drawn given Z and W. Rows that still break a rule after many tries
-        are kept.
+        """Return one copy of the same size, with theta and X drawn given Z and W. A row that still breaks a rule after many
+        tries stays in the copy.
         """
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
@@ -141,7 +141,7 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """Return the bins of one column for these rows, given the present values of the others."""
+        """Return the bins of one column for these rows, given the present values of the other columns."""
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 

@@ -1,7 +1,7 @@
 """Answer a mean after filling missing values from the nearest records, with noise by smooth sensitivity, as in Merrill (2021).
 
 The module is only used for the tables of the source (`studio.reproduction`). A release fills missing values in its released
-rows, at no cost. Here they are filled in the file, and the mean gets noise.
+rows, at no cost. This module fills missing values in the file and adds noise to the mean.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 
 from synthrelease.studio.baselines.base import CauchyNoise
 
-# Nearest-neighbour imputation in a fixed order, and what one record can change in it (theory 11.6, changed donees).
+# Nearest-neighbour imputation in a fixed order, and the largest effect of one record (theory 11.6, changed donees).
 #
-# An incomplete record takes its value from the first k complete records in an order that is fixed beforehand, over all records
-# that could ever be there: by the place of their cells in a public order of cells, and in a cell cyclically by the label, from
-# the record's own label up. A label belongs to the record and stays with it, such as a public record number; a row number does
-# not, as it changes when another row is left out. Where there are fewer than k complete records, those that there are give the
-# value, and where there is none a public default does: a table without complete records is a table like others. Without that
-# the bounds are false.
+# An incomplete record gets its value from the first k complete records (donors) in an order over all possible records. The
+# order is fixed beforehand: first a public order of cells; within a cell by label, starting from the label of the incomplete
+# record and continuing cyclically. A label, such as a public record number, never changes. A row number is no label, because it
+# changes when another row is removed. If there are fewer than k complete records, all of them are donors. If there is none, a
+# public default is the value. The bounds hold only if such tables are treated in this way.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +32,7 @@ class GappedTable:
     Attributes
     ----------
     cells : (n,) the cell of each record in the columns that define distances, from 0 up.
-    labels : (n,) different numbers, which decide between donors in one cell.
+    labels : (n,) different numbers, which order the donors in one cell.
     values : (n,) finite values, or NaN for a missing value.
     """
 
@@ -81,7 +80,7 @@ class NearestNeighbours:
 
     def donors(self, table: GappedTable) -> np.ndarray:
         """Return the (n_incomplete, k) donors of the incomplete records, as indices of records. If a record has fewer than k
-        donors, the rest is -1.
+        donors, the other entries are -1.
         """
         gaps = np.flatnonzero(table.gaps)
         donors = np.full((len(gaps), self.k), -1)
@@ -116,11 +115,11 @@ class NearestNeighbours:
         """Return L_1: the largest number of incomplete records that change donors, appear or disappear when one record is added
         or removed.
 
-        L_1 is at least 1, because the added or removed record may itself be incomplete. Removing a complete record changes its
-        donees, also when it is the last donor. A complete record that is added to a cell changes all records that prefer this
-        cell to the cell of their k-th donor; this is exact for every cell, occupied or not. A record that is added to a cell
-        with complete records changes no more than removing the next one in the circle of labels would. **Private**: L_1 depends
-        on single records, and so does any noise that uses it.
+        L_1 is at least 1, because the added or removed record may itself be incomplete. Removing a complete record changes all
+        records that it gave its value to, even if it is their last donor. A complete record that is added to a cell changes all
+        records that prefer this cell to the cell of their k-th donor; this is exact for every cell, empty or not. Adding a
+        record to a cell with complete records changes at most as many records as removing the next record in the cyclic order
+        of labels. **Private**: L_1 depends on single records. So does any noise whose scale uses L_1.
         """
         donors = self.donors(table)
         largest = int(np.bincount(donors[donors >= 0]).max(initial=1))
@@ -134,7 +133,8 @@ class NearestNeighbours:
         rank = np.empty_like(self.order)
         np.put_along_axis(rank, self.order, np.arange(n_cells)[None, :], axis=1)
         last = donors[:, -1]
-        at = np.where(last >= 0, rank[table.cells[gaps], table.cells[last]], n_cells)  # beyond all: everybody is welcome
+        # n_cells: every record may give its value
+        at = np.where(last >= 0, rank[table.cells[gaps], table.cells[last]], n_cells)
         members, counts = np.unique(np.stack([table.cells[gaps], at]), axis=1, return_counts=True)
         gains = np.zeros(n_cells, dtype=np.int64)
         for (cell, limit), count in zip(members.T, counts, strict=True):
@@ -167,23 +167,23 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
 
 # One count or mean of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
 #
-# Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A release
-# refuses this: it answers one question for each epsilon, above ln 2 (replacing: ln 3), and nothing that is counted in an
-# imputed table has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted table.
+# Each answer is epsilon-DP. Neighbours differ in one added or removed record, or in one replaced record. A release refuses this
+# method: each answer costs an epsilon above ln 2 (for replaced records ln 3), and counts in an imputed table have no bounded
+# sensitivity. A release has a bin for missing values instead, and fills gaps in the accepted table.
 #
-# An answer holds neither L_1 nor the scale of its noise: both are facts of single records.
+# An answer contains neither L_1 nor the scale of its noise, because both may depend on a single record.
 
 Neighbours = Literal["add or remove", "replace one"]
 Chosen = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""A function (cells, imputed values) -> (n,) booleans that selects records, each by its own values only."""
+"""A function (cells, imputed values) -> (n,) booleans that selects records. Each selection depends on the record alone."""
 
 STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
 """How neighbours differ: a record is added or removed, or one record is replaced."""
 
 
 def smoothness(neighbours: Neighbours) -> float:
-    """Return beta: ln 2, because L_1 at most doubles if a record is added or removed; ln 3, because it at most triples if one
-    is replaced. The latter is less than for two steps, ln 4 (theory 11.6, changed donees).
+    """Return beta: ln 2, because L_1 at most doubles if a record is added or removed; ln 3, because it at most triples if a
+    record is replaced. ln 3 is less than ln 4, the value for two steps (theory 11.6, changed donees).
     """
     return math.log(1 + STEPS[neighbours])
 
@@ -218,7 +218,8 @@ class ImputedAnswers:
             raise ValueError("expected bounds 0 <= low <= default <= high")
 
     def noise(self, epsilon: float) -> CauchyNoise:
-        """Return the public distribution of the noise for S = 1. Raises ValueError for an epsilon that is too small for it."""
+        """Return the public distribution of the noise for S = 1. Raises ValueError for an epsilon that is too small for this
+        noise."""
         return CauchyNoise.printed(epsilon, smoothness(self.neighbours))
 
     def mean(

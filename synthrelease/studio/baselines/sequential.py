@@ -1,7 +1,7 @@
-"""Make synthetic tables by classical sequential synthesis without noise: each column is drawn given the earlier ones, from
-tables.
+"""Make synthetic tables by classical sequential synthesis without noise: each column is drawn from tables, given the earlier
+columns.
 
-This is the default of packages for synthetic data. A value is drawn from the smoothed counts of the finest group of records
+Packages for synthetic data use this method by default. A value is drawn from the smoothed counts of the finest group of records
 that agree in earlier columns and is large enough, like a leaf of a tree. There is no guarantee, because a fitted model reveals
 its records. The method is for public data only; a release refuses it.
 """
@@ -43,8 +43,8 @@ def saturated(
     Parameters
     ----------
     predictors : for each column, the earlier columns in the order in which they form groups.
-    plausibility : rules. Rows that break a rule are drawn again, and left out if they still break one after many tries.
-    prior : prior count of each bin; with 0, the value is that of a random record of the group.
+    plausibility : rules. Rows that break a rule are drawn again, and left out if they still break a rule after many tries.
+    prior : prior count of each bin; with 0, the value is the value of a random record of the group.
     """
     rows, sizes = _rows(table), table.layout.sizes
     draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column], prior) for column in range(len(rows))]

@@ -7,10 +7,11 @@ of the swap variables are permuted among the selected records so that no record 
 original table with some values exchanged. So two tables are published exactly: the table of all columns except the swap
 variables, and the table of the key and the swap variables.
 
-The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both. The closest such tables differ
-in two records, so **twice the nominal epsilon** is compared with the epsilon of a release (`pairwise_epsilon`). The nominal
-epsilon does not limit what the two exact tables reveal, and cannot be added to the pure or zero-concentrated guarantees of the
-rest of this package. A release therefore cannot use swapping, which is no generator here and never reads private data.
+The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both exact tables. The closest such
+tables differ in two records, so **twice the nominal epsilon** is compared with the epsilon of a release (`pairwise_epsilon`).
+The nominal epsilon does not limit what the two exact tables reveal, and cannot be added to the pure or zero-concentrated
+guarantees of the rest of this package. So a release cannot use swapping. Swapping is no generator in this program and never
+reads private data.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFi
 
 # The nominal epsilon of swapping, its least value, and the rates that a budget allows (theory 10.1, permutation swapping).
 #
-# The nominal epsilon is a rate: the log-probability of an output changes by at most epsilon for each record that differs. Two
-# tables with the same invariants differ in two records or more, as a value that changes needs another that changes back. So
-# what swapping hides from each other is up to **twice the nominal epsilon** apart (`pairwise_epsilon`), and this is the number
-# to hold beside the epsilon of a release, whose neighbours differ in one record.
+# The nominal epsilon is for each record that differs: the log-probability of an output changes by at most this epsilon for
+# each. Two tables with the same invariants differ in at least two records, because one changed value must be balanced by
+# another. So the probabilities for the two closest tables differ by up to **twice the nominal epsilon** (`pairwise_epsilon`).
+# Compare this number with the epsilon of a release, whose neighbours differ in one record.
 
 CLOSEST = 2
 """Records in which the closest two tables with the same invariants differ."""
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o where that is more (Bailie, Gong & Meng
+    """Return ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o if ln o is larger (Bailie, Gong & Meng
     2023).
 
     Parameters
     ----------
     rate : p in (0, 1).
-    largest_stratum : b >= 1, the size of the largest stratum of the swapped table. This number depends on the data. It may be
-        used because the sizes of strata are published exactly anyway.
+    largest_stratum : b >= 1, the size of the largest stratum of the swapped table. This number depends on the data. The number
+        may be used because the sizes of strata are published exactly anyway.
     """
     if not (0 < rate < 1 and largest_stratum >= 1):
         raise ValueError("a nominal epsilon needs a swap rate in (0, 1) and a stratum of at least one record")
@@ -57,7 +58,7 @@ def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
     """Return twice the nominal epsilon, which bounds the privacy loss between the closest different tables with the same
     invariants.
 
-    For rates above 1/2 at which ln o is the larger term, this bound is attained.
+    The bound is attained for rates above 1/2 at which ln o is the larger term.
     """
     return CLOSEST * nominal_epsilon(rate, largest_stratum)
 
@@ -76,11 +77,11 @@ def best_rate(largest_stratum: int) -> float:
 
 
 def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
-    """Return the lower and the higher rate whose nominal epsilon is this one: odds (b + 1) e^-epsilon and e^epsilon.
+    """Return the lower and the higher rate with this nominal epsilon: odds (b + 1) e^-epsilon and e^epsilon.
 
     Raises
     ------
-    ValueError : for an epsilon below the smallest possible one, or one that is not finite.
+    ValueError : for an epsilon below the smallest possible epsilon, or for an epsilon that is not finite.
     """
     smallest = least_epsilon(largest_stratum)
     if not (smallest <= epsilon < math.inf):
@@ -129,8 +130,8 @@ class PermutationSwapping:
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
-        """Return whether the table of these columns is published exactly: it has no swap variables, or only columns of the key
-        besides them.
+        """Return whether the table of these columns is published exactly: the table has no swap variables, or besides swap
+        variables only columns of the key.
         """
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
@@ -143,8 +144,8 @@ class PermutationSwapping:
 
         Returns
         -------
-        Counts over the same layout. Its marginal of all columns but the variables, and its marginal of key and variables, are
-        those of `table`.
+        Counts over the same layout. The result has the same marginal as `table` of all columns except the variables, and the
+        same marginal of key and variables.
         """
         rows = table.expand()
         if self.key:
@@ -163,7 +164,7 @@ class PermutationSwapping:
 
     def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Return the selected records of a stratum, each selected with the rate. A single selected record cannot be exchanged,
-        so all are drawn again.
+        so the selection of all records is drawn again.
         """
         if len(members) < 2:
             return members[:0]
@@ -174,8 +175,8 @@ class PermutationSwapping:
 
 
 def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
-    """Return a uniform permutation of 0..n-1 without a fixed point, for n >= 2. Draws permutations, about e on average, until
-    one has none.
+    """Return a uniform permutation of 0..n-1 without a fixed point, for n >= 2. Draws permutations (about e on average) until a
+    permutation has no fixed point.
     """
     if n < 2:
         raise ValueError("a derangement needs two or more")
@@ -185,7 +186,7 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
             return permutation
 
 
-# What swapping a public table costs and keeps, for stakeholders: twice the nominal epsilon first, then what is exact.
+# A report about swapping a public table, for stakeholders: first twice the nominal epsilon, then the exact statistics.
 
 
 def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> tuple[str, ...]:
@@ -229,14 +230,14 @@ def _wrong_share(original: Counts, swapped: Counts) -> float:
     return float(np.abs(counts[0] - counts[1]).sum()) / (2 * original.total)
 
 
-# Swapping as a method to compare with: which columns, among whom, and what its report says beside the guarantee.
+# Swapping as a method to compare with: the swapped columns, the groups, and the notes beside the guarantee.
 
 LOOSE = 0.5
 """Largest Cramer's V of a swap variable and a chosen key, because values that follow from the key would stay."""
 
 
 class Swapping(Baseline):
-    """The method: values of some columns are exchanged between records that agree in others."""
+    """The method: values of some columns are exchanged between records that agree in other columns."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:

@@ -1,7 +1,7 @@
 """Weight respondents by published totals of strata, and choose the strata privately, as in Merrill (2021), chapter 7.
 
 The module is only used for the tables of the source. The weight of a respondent is the known total of its stratum divided by
-the respondents there. A release is weighted after acceptance, at no cost.
+the number of respondents in the stratum. A release is weighted after acceptance, at no cost.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class PostStrata:
         return base * (self.totals / np.maximum(self._sums(respondents), np.finfo(float).tiny))[strata]
 
     def largest_weight(self, respondents: Respondents, steps: int = 0) -> float:
-        """Return W_k: the largest weight that a record has, or would have if it were added, in any file k = `steps` records
-        away. In a stratum of at most k records, all may be removed, which leaves the total. Otherwise, the k heaviest may be
-        removed, and one of the rest stays or one with the largest base weight is added. The result depends on single records:
-        **private**.
+        """Return W_k: the largest weight that a present or added record has in any file that differs in k = `steps` records. In
+        a stratum of at most k records, all records may be removed, and the weight of an added record is the total. In a larger
+        stratum, the k records with the largest base weights may be removed. The largest weight then belongs to a remaining
+        record, or to an added record with the largest base weight. The result depends on single records: **private**.
         """
         return max(float(weights[min(steps, len(weights) - 1)]) for weights in self._potential(respondents))
 
@@ -68,7 +68,7 @@ class PostStrata:
         """Return max over k of e^(-beta k) W_k: a smooth bound on the change of a weighted count if a record is added or
         removed.
 
-        **Private**, like any scale that uses this bound.
+        The bound is **private**, like any scale that uses it.
         """
         if not beta > 0:
             raise ValueError("expected a smoothness above 0")
@@ -84,7 +84,7 @@ class PostStrata:
         strata = self._strata(respondents)
         for stratum, total in enumerate(self.totals):
             base = np.sort(respondents.base_weights[strata == stratum])[::-1]
-            remaining = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum without the k heaviest
+            remaining = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum of the base weights without the k largest ones
             comes = self.largest_base / (self.largest_base + remaining)
             stays = base[0] / (base[0] + remaining[1:]) if len(base) else base
             yield total * np.maximum(comes, np.append(stays, 1.0))
@@ -112,8 +112,9 @@ def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
 def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
     """Return the epsilon of a choice with probability proportional to exp(alpha x score).
 
-    The epsilon is alpha Delta if neighbours add or remove a record. This is half of the source's value, because no score falls
-    if a record is added. The epsilon is 2 alpha Delta if neighbours replace a record (theory 11.9, choice of strata).
+    The epsilon is alpha Delta if neighbours add or remove a record. The source states twice this value. Half is enough, because
+    no score falls if a record is added. The epsilon is 2 alpha Delta if neighbours replace a record (theory 11.9, choice of
+    strata).
     """
     return STEPS[neighbours] * alpha * sensitivity
 

@@ -129,7 +129,7 @@ class BothTexts:
 
     @property
     def seen(self) -> str:
-        """A digest of the files. It shows whether they have changed since the page showed them."""
+        """A digest of the files. The digest shows whether the files have changed since the page showed them."""
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
@@ -282,7 +282,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
 
 
 def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
-    """Return the content of the configuration, and the edits to make in it, with regard to inherited tables.
+    """Return the content of the configuration, and the edits to make in it, including inherited tables.
 
     A new value of an inherited setting is written into [override]. If an edit cannot be expressed there, such as the removal of
     a setting, the inherited table is first copied into the configuration.
@@ -467,7 +467,7 @@ class Rehearsals:
             if not free:
                 raise InputError("A rehearsal of this configuration is running already.")
             os.ftruncate(free, 0)
-            self.log.with_suffix(".pid").unlink(missing_ok=True)  # so that no desk takes an earlier process for this one
+            self.log.with_suffix(".pid").unlink(missing_ok=True)  # so that no desk mistakes an earlier process for this one
             # the process inherits the lock with its output file
             self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=free, stderr=free, start_new_session=True)
             self.log.with_suffix(".pid").write_text(f"{self._child.pid} {folder.name}\n", encoding="ascii")
@@ -501,8 +501,8 @@ class Rehearsals:
             return ""
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
-        """Return the results of the rehearsal of this specification or, if there are none, of the newest rehearsal. Return None
-        if no rehearsal has results.
+        """Return the results of the rehearsal of this specification or, without such results, of the newest rehearsal. Return
+        None if no rehearsal has results.
         """
         own_results = self.folder(spec) / "rehearsal.json"
         results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
@@ -516,8 +516,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns now, because no page can show them. Their file is read again when it changes.
-        Return whether there were any results.
+        """Ignore the results that `found` returns now, because no page can show them. The desk reads the file of the results
+        again when the file changes. Return whether there were any results.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:

@@ -231,8 +231,8 @@ def leading_on(address: str) -> str:
 def entrance(address: str) -> Iterator[Path]:
     """Create a file that redirects to the address of the desk, yield its path, and delete it at the end.
 
-    The file has the permissions 0600, in a new folder with 0700. On Windows, the permissions are those of the user's temporary
-    folder.
+    The file has the permissions 0600, in a new folder with 0700. On Windows, the file has the permissions of the user's
+    temporary folder.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def new_secret() -> str:
 
 
 class Guard:
-    """An ASGI application that passes on requests of the steward's browser and refuses all others unread.
+    """An ASGI application that passes on requests of the steward's browser and refuses all other requests unread.
 
     The token in the printed address is valid once. A cookie that no script and no other site can use replaces the token.
 
@@ -331,7 +331,8 @@ class Guard:
         if len(query) + len(scope["path"]) > MOST_ADDRESS:
             return PlainTextResponse("The address is too long.", 414)
         foreign = headers.get("origin", self._origin if method == "GET" else "") != self._origin
-        enters = method == "GET" and scope["path"] == "/" and b"token=" in query  # it may come from a file
+        # the request may come from the local file that redirects here
+        enters = method == "GET" and scope["path"] == "/" and b"token=" in query
         if foreign or (not enters and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")):
             return PlainTextResponse("The request comes from another page.", 403)
         if enters:
@@ -414,7 +415,7 @@ READ_ONLY = ("folder",)
 BEFORE_THE_ANSWER = ("people", "folder")
 """Screens that can be opened before the steward has stated how many rows a person can have."""
 BY_BUTTON = ("key", "start", "important")
-"""Controls whose fields are sent by a button of their own rather than by Save."""
+"""Controls whose fields are sent by a separate button and not by Save."""
 MOST_PAGES = 500
 """The largest number of shown pages whose field values are remembered."""
 
@@ -699,7 +700,8 @@ class Desk:
         return None
 
     def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the screens to list on the sign-off: those not looked at, unfinished, or with unsaved entries."""
+        """Return the screens to list on the sign-off: the screens that were not opened, are unfinished, or have unsaved
+        entries."""
         return {
             "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
             "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},

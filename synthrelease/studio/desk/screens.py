@@ -137,7 +137,8 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return, for each screen except the published folder, sentences on what is unfinished on it; empty if it is finished."""
+    """Return, for each screen except the published folder, sentences on what is unfinished on it; empty for a finished
+    screen."""
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
     limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
@@ -619,7 +620,8 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
-    """Return the values of the ledger for the screen: spent, cost of this release, and what is left; None without a ledger."""
+    """Return the values of the ledger for the screen: spent, cost of this release, and the remaining budget; None without a
+    ledger."""
     if account.statement is None:
         return {"why": account.why} if account.why else None
     statement = account.statement
@@ -644,7 +646,7 @@ def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the budget of one fit that makes a chosen count as accurate as the steward asks.
+    """Return the budget of one fit at which a chosen count is as accurate as requested.
 
     The result is None if the generator chooses its tables, so that the accuracy of a count is unknown.
     """

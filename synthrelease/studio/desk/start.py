@@ -1,7 +1,7 @@
 """Compute screen 0, "We have no public file": the command of a scout from a codebook, and a draft from a scout's folder.
 
-The screen opens only the codebook and the folder of the scout, which are public. Its fields are part of the address, so nothing
-is stored. The names of the private file and of the ledger are only printed in the command.
+The screen opens only the codebook and the folder of the scout, which are public. The fields of the screen are part of the
+address, so nothing is stored. The names of the private file and of the ledger are only printed in the command.
 """
 
 from __future__ import annotations

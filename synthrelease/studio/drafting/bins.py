@@ -135,8 +135,8 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
     """Return multiples of a step up to the largest value, about a thousand at most.
 
-    The multiples begin above the lowest half percent of the rows. Otherwise a single value far below all others could use up
-    the thousand multiples before most rows are reached.
+    The multiples begin above the lowest half percent of the rows. Otherwise the thousand multiples could end before most rows,
+    if a single value is far below all other values.
     """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
@@ -151,7 +151,7 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Return the fixed limits, and those of the other limits that leave at least 1% of the rows in each bin."""
+    """Return the fixed limits, and each other limit that leaves at least 1% of the rows in each bin."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -163,7 +163,8 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits that make the smallest of three groups as large as possible; with one limit, that limit."""
+    """Return the two limits that make the smallest of three groups as large as possible. If there is only one limit, return
+    it."""
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
 
@@ -192,7 +193,7 @@ def _plain(value: float) -> float:
 
 
 Ends = tuple[float | None, float | None]
-"""The lowest and the highest number of a column, included; None for an end that is open."""
+"""The lowest and the highest number of a column, both included; None for an open end."""
 
 
 def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)) -> list[str]:
@@ -321,8 +322,8 @@ def bin_numbers(
 ) -> dict[str, float]:
     """Return the representative values of the bins, by label, where they differ from the default of a bin.
 
-    The representative value is the rounded mean of the rows in the bin. It is the middle of the bin, within the bounds, if the
-    bin has no rows or if the mean is within the rounding of the middle.
+    The representative value is the rounded mean of the rows in the bin. The value is the middle of the bin, within the bounds,
+    if the bin has no rows or if the mean is within the rounding of the middle.
     """
     numbers = {}
     for interval in bins:
@@ -348,8 +349,8 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
     """Return the step of a finer grid if the default grid would change the means in the bins; otherwise None.
 
-    The default grid changes means if most values are near 0, as with amounts of money, and because halves of a step are rounded
-    up.
+    The default grid can change means because halves of a step are rounded up, and if most values are near 0, as with amounts of
+    money.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -365,7 +366,8 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return a narrower range than the bounds if clipping to it changes almost nothing; otherwise the bounds.
+    """Return a range that is narrower than the bounds if clipping to this range changes almost nothing; otherwise return the
+    bounds.
 
     The noise of a mean is proportional to the width of the range.
     """

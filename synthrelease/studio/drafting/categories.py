@@ -1,8 +1,8 @@
-"""Draft columns of codes and categories: each category by itself, the frequent ones, or groups by the first characters of a
-code.
+"""Draft columns of codes and categories: a bin for each category, a bin for each frequent category, or groups by the first
+characters of a code.
 
-Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. If such categories are rare,
-neighbours are merged, rather than all rare categories into one group.
+Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. If ordered categories are
+rare, each is merged with its neighbours, and not all rare categories into one group.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from synthrelease.studio.drafting.column_draft import NUMBER, Answers, CodeDraft
 from synthrelease.studio.drafting.words import WORDS, unaccented
 
 MAX_CATEGORIES = 40
-"""Up to 40 categories each have a bin of their own. Of more categories, only the frequent ones have."""
+"""Up to 40 categories each have a separate bin. If there are more categories, only frequent categories have a separate bin."""
 MAX_WELL_FILLED, WELL_FILLED = 100, 100
-"""Up to 100 categories each have a bin of their own if at least half of them have 100 rows or more."""
+"""Up to 100 categories each have a separate bin if at least half of the categories have 100 rows or more."""
 COMMON = 0.0025
 """If there are too many categories, a category with at least this share of the rows counts as frequent."""
 MOST_TOGETHER = 0.2
@@ -48,7 +48,8 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
     Returns
     -------
     draft : the draft of the column; None for up to 40 codes, codes with labels in the codebook, texts without common first
-        characters or with more than 100 of them, and columns in which frequent codes have more than 80% of the rows.
+        characters, texts with more than 100 different first characters, and columns in which frequent codes have more than 80%
+        of the rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
@@ -67,8 +68,8 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 def _beginning(texts: Collection[str]) -> int:
     """Return the number of first characters that give the group of a code; 0 if there are no groups, or more than 100.
 
-    The first characters are the letters before digits, the digits before a point, or the first two of at least four digits. If
-    all codes have the same first two digits, more digits are used.
+    The first characters are the letters before digits, the digits before a point, or the first two digits of at least four
+    digits. If all codes have the same first two digits, more digits are used.
     """
     for pattern in (_LETTERS_FIRST, _DOTTED):
         if beginnings := [match[1] for text in texts if (match := pattern.fullmatch(text))]:
@@ -209,7 +210,7 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Return a column of categories that lie within larger categories, with the rare ones of each larger category merged.
+    """Take a column of categories that lie within larger categories, and merge the rare categories within each larger category.
 
     A larger category with less than `least_share` of the rows becomes one category.
     """
@@ -281,7 +282,7 @@ def _without_zeros(text: str) -> str:
 def _code_width(texts: Collection[str]) -> int:
     """Return the number of digits of codes that start with 0, if it is the largest of all codes; otherwise 0.
 
-    Shorter codes of the column have then lost their leading zeros.
+    If the result is above 0, shorter codes of the column have lost their leading zeros.
     """
     padded, lengths = {len(text) for text in texts if _ZERO_FIRST.fullmatch(text)}, {len(text) for text in texts}
     return max(padded) if len(padded) == 1 and all(map(str.isdigit, texts)) and max(lengths) in padded else 0
@@ -407,7 +408,7 @@ def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> R
 
 
 def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
-    """Return the number of each text such as "grade 2" or "stage III"; None if a text is of another form."""
+    """Return the number of each text such as "grade 2" or "stage III"; None if a text has a different form."""
     parts = {text: word.rpartition(" ") for text, word in words.items()}
     digits = {text: _ROMAN.get(digit, digit) for text, (_, _, digit) in parts.items()}
     if not all(_NUMBERED.fullmatch(noun) and digits[text].isdigit() for text, (noun, _, _) in parts.items()):
@@ -416,7 +417,8 @@ def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:
-    """Return the position of each text on a scale between two poles, such as "very low" and "very high"; None if not on one.
+    """Return the position of each text on a scale between two poles, such as "very low" and "very high"; None if a text is not
+    on a scale.
 
     The middle of the scale is 0.
     """

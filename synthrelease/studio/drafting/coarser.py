@@ -1,7 +1,7 @@
 """Make a draft smaller: merge bins of numbers and rare codes, and choose the columns to leave out.
 
-Coarser bins have more rows in each cell. Fewer columns need fewer tables, each with a larger share of the budget. So more of
-the associations are clearly larger than the noise.
+Coarser bins have more rows in each cell. Fewer columns need fewer tables, each with a larger share of the budget. So more
+associations are clearly larger than the noise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FLOORS = tuple(
     Floor(share=share, most=most, least=f"at least {share:.0%} of the rows")
     for share, most in ((0.04, 12), (0.05, FEW_CATEGORIES), (0.1, FEW_CATEGORIES))
 )
-"""The minimum shares that are tried in turn. The first applies only to columns with more than 12 bins."""
+"""The minimum shares that are tried in turn. The first share applies only to columns with more than 12 bins."""
 
 
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft, ...]:
@@ -104,9 +104,9 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> 
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
     """Return the column with rare categories merged, so that categories have at least the smallest share of the rows.
 
-    A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, it is merged
-    with other rare categories in the same larger category. Otherwise all rare categories are merged into one bin. If no
-    category is frequent enough, the five most frequent ones are kept.
+    A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, the category is
+    merged with other rare categories in the same larger category. Otherwise all rare categories are merged into one bin. If no
+    category is frequent enough, the five most frequent categories keep their bins.
     """
     if column.ordered:
         return with_neighbours_joined(column, floor.share)
@@ -131,7 +131,8 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Return the column with some of its coarse limits as the new coarse limits, and the old coarse limits as the fine ones."""
+    """Return the column with a selection of its coarse limits as new coarse limits, and the old coarse limits as new fine
+    limits."""
     bins, facts = column.bins, column.facts
     if bins is None or facts is None or limits == bins.coarse:
         return column
@@ -156,7 +157,7 @@ def _mean(
 
 
 def least_floor(table: Counts) -> Floor:
-    """Return the floor of ten public rows, which every bin of a draft has if possible."""
+    """Return the smallest allowed number of rows of a bin in a draft: ten public rows, if possible."""
     return Floor(share=LEAST_ROWS / table.total, most=2, least=f"at least {LEAST_ROWS} rows")
 
 
@@ -207,8 +208,9 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
     """Yield the numbers of columns to try, in decreasing order.
 
-    The first is the number of all columns. The second is at most 70% of it, and smaller if errors that grow with the square of
-    the number of columns require it. Further numbers follow in steps of 70%, down to two.
+    The first number is the number of all columns. The second number is at most 70% of the first. The second number is smaller
+    if errors require this, because errors grow with the square of the number of columns. Further numbers follow in steps of
+    70%, down to two.
 
     Parameters
     ----------

@@ -51,8 +51,8 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
     """Return the texts of a column that stand for a missing answer, in the order of `texts`.
 
     These are the texts that the codebook declares as missing; words such as "?" and "unknown"; "N" or "U" among numbers; dates
-    such as 9999-99-99; codes such as 97, 98, 99, 999, -9, 777 or 888 that are far from all other numbers of the column, unless
-    the codebook labels them; and negative codes such as -1 in a quantity that is never negative otherwise.
+    such as 9999-99-99; codes such as 97, 98, 99, 999, -9, 777 or 888 if these codes are far from all other numbers of the
+    column and have no label in the codebook; and negative codes such as -1 in a quantity whose other values are not negative.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
     """Return the negative codes, such as -1 for "never", of a column whose other numbers are at least ten and not negative.
 
     There are at most three such codes, all from -1 to -9. To exclude the lower tail of a quantity, one of the following must
-    hold: the codebook labels all of them, -1 is not among them, there is only one of them beside at least 20 other numbers, or
-    each is more frequent than 0 and 1. The result is empty if the codebook labels most numbers, because the column then holds
-    codes.
+    hold: the codebook labels all codes, -1 is not among the codes, there is only one code beside at least 20 other numbers, or
+    each code is more frequent than 0 and 1. The result is empty if the codebook labels most numbers, because the column then
+    holds codes.
     """
     below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
     if not 1 <= len(below) <= 2 * _FEW_WORDS:
@@ -136,7 +136,7 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence
 
 
 KEEP_MISSING = 20
-"""The largest number of rows without an answer that are excluded. With more, missing values have a bin."""
+"""The largest number of rows without an answer that are excluded. If more rows lack an answer, missing values have a bin."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
 _RESERVED = {"and", "or", "not", "in"}
 
@@ -180,13 +180,14 @@ class ColumnDraft:
     common : codes with a bin of their own, if all other codes, including codes that the public file lacks, share a bin;
         otherwise empty.
     levels : for the smallest areas, the label of each code's larger area, for every level of larger areas.
-    missing_values : texts that stand for a missing answer in this column, in addition to those of every column.
-    missing_label : label of the bin of missing values.
+    missing_values : texts that stand for a missing answer in this column, in addition to the texts for every column.
+        missing_label : label of the bin of missing values.
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
     doubt : question to the steward; empty if there is none.
-    kind_doubt : question whether the column holds numbers or codes. It is kept apart until the number of questions is limited.
+    kind_doubt : question whether the column holds numbers or codes. The question is stored separately until the number of
+        questions is limited.
     """
 
     name: str
@@ -287,8 +288,8 @@ class LeftOut:
     because : the reason, as a clause.
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
         0.
-    heavy : for such a key, a phrase about a value that occurs in far more rows than any other; empty if there is none.
-    design : "clusters" or "strata" if the column looks like such a part of a sample's design; otherwise empty.
+    heavy : for such a key, a phrase about a value that occurs in far more rows than any other value; otherwise empty.
+    design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
 
     source: str
@@ -310,10 +311,10 @@ class Answers:
     missing_values : texts that stand for a missing answer in this column.
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
-    below_zero : those of `missing_values` that are negative codes without a label, in a quantity that is otherwise not
+    below_zero : the texts in `missing_values` that are negative codes without a label, in a quantity whose other values are not
         negative.
     shared : whether another column that is no key has many of these texts, as a second diagnosis does.
-    named_by : column of the file from which the labels come; empty if they come from the codebook or do not exist.
+    named_by : column of the file from which the labels come; empty if the labels come from the codebook or do not exist.
     """
 
     source: str
@@ -393,7 +394,7 @@ def plain_name(source: str, used_names: Collection[str]) -> str:
     Parameters
     ----------
     source : name of the column in the file.
-    used_names : names of other columns, which the result must differ from.
+    used_names : names of other columns; the result is a different name.
     """
     name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
@@ -410,7 +411,7 @@ LOOKED_AT = 4_000
 """The number of rows with which columns are compared. Cramer's V of two columns is then known to about 0.02."""
 PARTNERS = 10
 _GROUPS = 8
-"""For the comparison, a column of texts has a group for each of its 8 most frequent texts and one for all others."""
+"""For the comparison, a column of texts has a group for each of its 8 most frequent texts and a group for all other texts."""
 
 ORDER = (
     f"columns are ranked by the mean Cramer's V with their {PARTNERS} most associated columns, times their share of rows with "
@@ -463,9 +464,9 @@ def chosen_columns(
     """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
     A release should preserve the associations of its columns. So columns with strong associations are preferred. A column
-    without associations can be released on its own, and a column that is nearly always empty has few. The constant `ORDER`
-    states the ranking. A column of the file from which several columns are drafted, such as year and month of a date, counts as
-    several.
+    without associations can be released on its own, and a column that is nearly always empty has few associations. The constant
+    `ORDER` states the ranking. If several columns are drafted from a column of the file, such as year and month of a date, each
+    of them counts.
     """
     sources = list(dict.fromkeys(column.source for column in columns))
     ties = dict(zip(sources, _ties(sources, columns, batches, n_rows), strict=True))
@@ -504,7 +505,7 @@ def _ties(
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
     """Return the (n_rows,) groups of the rows, for the comparison of columns; -1 for a row without a value.
 
-    Numbers are divided into eighths. Each frequent text is a group, and all other texts share one.
+    Numbers are divided into eighths. Each frequent text is a group, and all other texts share one group.
     """
     plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
     if is_number:
@@ -532,7 +533,7 @@ def _strengths(groups: np.ndarray) -> np.ndarray:
     return strengths + strengths.T
 
 
-# Keys: columns that identify single persons, events, records or places. They are left out of a draft.
+# Keys: columns that identify single persons, events, records or places. A draft leaves out such columns.
 #
 # A key is recognised by its number of values and by how often values repeat, compared with a random quantity. The name of the
 # column decides if the values allow both. Whether a key identifies persons cannot be seen in the values, so `[unit]` of the
@@ -543,15 +544,15 @@ _MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2
 """The digits of a date, optionally followed by a time of day."""
 _FEWEST_ROWS = 50
 _CHANCE = 10
-"""Numbers that all differ do so by design if at least this number of equal pairs was expected by chance."""
+"""If all numbers differ, they differ by design if chance would give at least this number of equal pairs."""
 _MANY = 500
-"""A column with repeated values is a key by its name or range only with at least this number of different values."""
+"""A column with repeated values can be a key by its name or range only if it has at least this number of different values."""
 _OWN = 0.9
-"""The reason says "nearly every row" if at least this share of the rows has a value of its own."""
+"""The reason says "nearly every row" if at least this share of the rows has a unique value."""
 _SHARED = 0.05
 """The draft asks whether a key identifies persons if at least this share of the rows has a value that other rows share."""
 _SPREAD = 5
-"""The number of standard deviations by which the number of different values must differ from that of a random quantity."""
+"""The number of standard deviations by which the number of different values must differ from a random quantity."""
 _WINDOWS = 20
 """The number of parts of the range with equally many values, in each of which a quantity has about constant density."""
 _ROWS_OF_ONE = {"wide": 20, "narrow": 3}
@@ -566,7 +567,7 @@ _OF_TOP = 0.35
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Return the reason for leaving a column out as a key or as free text; None if it is neither."""
+    """Return the reason for leaving a column out as a key or as free text; None for any other column."""
     texts, rows = answers.texts, answers.rows
     if answers.entry.number or len(texts) <= _FEWEST_ROWS:
         return None
@@ -574,9 +575,9 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
     if all(map(_MOMENT.fullmatch, texts)) or (not answers.are_numbers and (answers.shared or _are_classified(answers))):
         return None
     if len(texts) > rows / 2 and (not answers.are_numbers or (whole and PARTS["named"].search(answers.source))):
-        return _key(answers, "it holds free text or names" if _are_words(texts) else "it may identify persons")
+        return _key(answers, "the column holds free text or names" if _are_words(texts) else "it may identify persons")
     if not answers.are_numbers and NAMES["person"].search(words_in(answers.source)):
-        return LeftOut(source=answers.source, because="its name says that it holds names of persons")
+        return LeftOut(source=answers.source, because="the name of the column says that it holds names of persons")
     if answers.entry.labels or not (whole or not answers.are_numbers):
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
@@ -593,7 +594,7 @@ _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Return whether nearly all texts are codes of a classification with common beginnings, and the name is not that of a
+    """Return whether nearly all texts are codes of a classification with common beginnings, and the name does not suggest a
     key.
     """
     n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
@@ -602,12 +603,12 @@ def _are_classified(answers: Answers) -> bool:
 
 
 def _are_words(texts: Collection[str]) -> bool:
-    """Return whether most texts have several words, as remarks and names of persons have and keys have not."""
+    """Return whether most texts have several words, like remarks and names of persons, but not keys."""
     return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """Return a key as left out, with a reason that states how many rows have a value of their own or share a value."""
+    """Return a key as left out, with a reason that states how many rows have a unique value or share a value."""
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a value of its own: {why}"
@@ -622,7 +623,8 @@ def _key(answers: Answers, why: str) -> LeftOut:
 
 
 def of_many_texts(answers: Answers) -> LeftOut:
-    """Return the reason for leaving out a column with too many texts. If they are about equally frequent, it may be a key."""
+    """Return the reason for leaving out a column with too many texts. If the texts are about equally frequent, the column may
+    be a key."""
     times, n = np.array([*answers.texts.values()]), len(answers.texts)
     because = f"it has {n} different texts, and few are frequent (group them first)"
     if not _is_even(times) or _are_words(answers.texts):
@@ -658,12 +660,12 @@ def _differ_by_design(answers: Answers) -> bool:
 
 
 def _number_of_something(answers: Answers) -> str:
-    """Return the evidence that whole numbers are a key, as a clause; empty if they may be a quantity or codes.
+    """Return the evidence that whole numbers are a key, as a clause; empty if the numbers may be a quantity or codes.
 
     A quantity has about the same density in neighbouring parts of its range, which determines the expected number of different
-    values. Serial numbers have more different values, because hardly one is missing. Numbers of persons who occur several times
-    have fewer. Rounded or skewed amounts and codes have fewer, too, so other properties of their frequencies are tested as
-    well.
+    values. Serial numbers have more different values, because hardly any number is missing. Numbers of persons who occur
+    several times have fewer different values. Rounded or skewed amounts and codes have fewer different values, too, so other
+    properties of the frequencies are tested as well.
     """
     by_value = Counter[int]()
     for text, often in answers.texts.items():
@@ -692,7 +694,7 @@ def _number_of_something(answers: Answers) -> str:
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
     """Return the mean and the standard deviation of the number of different values of a random quantity with as many rows.
 
-    The density of the quantity is that of the numbers in each part of their range.
+    The quantity has the same density as the numbers in each part of their range.
     """
     step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
     cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
@@ -727,9 +729,8 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Return the evidence that texts are assigned identifiers, as a clause; empty if they are not.
-
-    Identifiers have the same pattern, at least four digits in the median, and about even frequencies.
+    """Return the evidence that texts are assigned identifiers, as a clause; empty for other texts. Identifiers have the same
+    pattern, at least four digits in the median, and about even frequencies.
     """
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
@@ -762,7 +763,7 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
 
     With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
     columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. The dummy
-    variables of a column are left out, if they state all of its values, or all but one.
+    variables of a column are left out if they state all values of the column, or all except one.
 
     Parameters
     ----------

@@ -45,18 +45,18 @@ MOST_OFF = 0.1
 """The largest accepted error of a bin of a single column in a draft, as a share of the rows."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
 """The least share of associations that a good draft preserves: of all pairs of columns, or of the strongest pairs if the share
-of all pairs is unknown.
-"""
+of all pairs is unknown."""
 ATTEMPTS = 6
 """The number of noisy fits that must meet a threshold."""
 _ROOM = 1.25
 """The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file."""
 MOST_OF_FIGURE = 0.25
-"""The largest ratio of a threshold to the statistic of which it limits the error. Above it, the criterion promises little."""
+"""The largest ratio of a threshold to the statistic whose error the threshold limits. Above it, the criterion promises
+little."""
 MOST_OF_INDEPENDENT = 0.5
 """The largest ratio of a threshold to the value of independent columns, in a criterion about the associations of one column."""
 _MUCH_WIDER = 3
-"""A criterion with own values is preferred unless its threshold is more than 3 times that of the criterion with bins."""
+"""A criterion with own values is preferred unless its threshold exceeds 3 times the threshold of the criterion with bins."""
 _LITTLE_WIDER = 2
 """A criterion of cells replaces the criterion of single columns if its threshold is at most twice as large."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -148,7 +148,7 @@ def draft_acceptance(
     members: Sequence[str] = (),
     unique: float | None = None,
 ) -> AcceptanceDraft:
-    """Return drafted criteria for these columns, with provisional thresholds.
+    """Draft criteria for these columns, with provisional thresholds.
 
     Parameters
     ----------
@@ -471,9 +471,8 @@ def suggested_rules(
     own_numbers: Numbers | None = None,
     steps: Mapping[str, float | None] | None = None,
 ) -> list[Suggestion]:
-    """Return suggested rules for pairs of columns, those with the most expected rows first.
-
-    A rule is suggested if at least 1% of the rows would break it by chance and a model can hold it together with the others.
+    """Return suggested rules for pairs of columns, the pairs with the most expected rows first. A rule is suggested if at least
+    1% of the rows would break it by chance, and if a model can contain it together with the other rules.
 
     Parameters
     ----------
@@ -493,10 +492,11 @@ def suggested_rules(
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
-    """Return rules that compare two columns of numbers, such as `wage > total`, those broken most often by chance first.
+    """Return rules that compare two columns of numbers, such as `wage > total`, the rules that chance would break most often
+    first.
 
-    A pair of columns is a candidate if no row is in a cell in which every number of one column is above every number of the
-    other, although many rows would be by chance. The own numbers of all rows then decide.
+    A pair of columns is a candidate if no row is in a cell in which every number of the first column is above every number of
+    the second column, although chance would put many rows there. Then the exact numbers of all rows decide.
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
@@ -547,7 +547,7 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return the number of finest bins that a column has if a criterion computes with its own values."""
+    """Return the number of finest bins of a column whose own values a criterion uses."""
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
@@ -587,8 +587,8 @@ def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, wit
 def _about_gaps(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
     """Yield rules about missing values, such as a question that is asked of some persons only.
 
-    For each column with missing values, the rules refer to the one column that explains most of them. Columns without missing
-    values of their own are preferred.
+    For each column with missing values, the rules refer to the column that explains most of the missing values. Columns without
+    missing values are preferred.
     """
     marginals, columns = lattice(table), [i for i, name in enumerate(schema.names) if name not in without]
     for answered in (i for i in columns if binnings[i].missing is not None):
@@ -628,7 +628,7 @@ def _of_gaps(
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
     """Yield conditions for bins that never occur, with a mask of these bins.
 
-    For numbers, only bins below or above all bins that occur are used.
+    For numbers, conditions use only bins below or above all bins that occur.
     """
     met = np.flatnonzero(~empty)
     if not len(met):
@@ -667,7 +667,7 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
-    """Return the keys of texts, divided into lists whose texts have at most `MOST_LISTED` characters, or of one text."""
+    """Return the keys of texts, divided into lists of at most `MOST_LISTED` characters, or of one text."""
     lists: list[list[int]] = []
     characters = 0
     for i, text in texts.items():

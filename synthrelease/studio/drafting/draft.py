@@ -433,7 +433,7 @@ def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:
             subject = replace(subject, columns=plain)
             continue
         members = subject.members
-        because = {problem.path: f"it could not be drafted ({_why(problem)})" for problem in problems}
+        because = {problem.path: f"the column could not be drafted ({_why(problem)})" for problem in problems}
         of_members = {path.split(".")[2]: why for path, why in because.items() if path.startswith("members.columns.")}
         if members is not None and 0 < len(of_members) < len(members.columns):
             subject = replace(subject, members=members.without(of_members))
@@ -471,8 +471,8 @@ def _held_out(
 ) -> tuple[HeldOut, str, str]:
     """Return the public rows divided into two halves, and the column in which the rows of persons differ most from all rows.
 
-    For columns in wider bins, the halves are those of the narrower bins, in which they are compared. Without a key of persons,
-    the name of the column and the sentence about it are empty.
+    For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name of the column
+    and the sentence about it are empty.
     """
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
@@ -539,9 +539,10 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
     """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`; 0 if no mean is
     measured.
 
-    It is at most a twentieth of `total`, and less if the noise of each mean is then half of its sampling error. One noise for m
-    sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3) r / epsilon (theory 9.18, one
-    noise for many numbers), which is compared with sqrt(n) times the standard deviation of the column.
+    The result is at most a twentieth of `total`. It is less if the noise of each mean is then half of the sampling error of the
+    mean. One noise for m sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3) r /
+    epsilon (theory 9.18, one noise for many numbers), which is compared with sqrt(n) times the standard deviation of the
+    column.
     """
     columns = with_means(subject.columns)
     facts, n_sums = [column.facts for column in columns if column.facts], sum(1 + column.keeps_missing for column in columns)
@@ -563,16 +564,15 @@ def rows_budget(n_rows: int) -> Fraction:
 
 
 _LEAVES = 3
-"""The largest number of columns that are left out because the released rows of persons differ from all rows in them."""
+"""The largest number of columns that are left out because the released rows of persons differ from all rows."""
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return counts that can serve as the basis of drafts: in them, the released rows of persons represent all rows better
-    than independent columns do.
+    """Return counts as the basis of drafts. The released rows of persons represent all rows better than independent columns do.
 
     The comparison is made without noise. If the first rows of each person represent all rows too poorly, rows of each person
-    are drawn at random. If random rows do, too, up to three columns are left out in which the rows of persons differ most from
-    all rows.
+    are drawn at random. If random rows represent all rows too poorly, too, the columns in which the rows of persons differ most
+    are left out, up to three.
 
     Raises
     ------
@@ -683,7 +683,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
 
 
 def _criteria(ground: Ground) -> AcceptanceDraft:
-    """Draft the criteria for these columns, and one more for the pairs with columns named by --important."""
+    """Draft the criteria for these columns, and a criterion for the pairs with columns named by --important."""
     subject = ground.subject
     drafted = draft_acceptance(subject.wide, ground.table, ground.pairs, subject.of_members)
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
@@ -747,10 +747,10 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
     """Return the cheapest plan that preserves enough in the drafted bins, and the plans in wider bins that are better.
 
     The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
-    bins that are no better at the next smaller epsilon are no better at any. Wider bins are not fitted if even the rows without
-    noise preserve no more in them, and the search ends after bins that preserve less than narrower bins. Plans in wider bins
-    measure the tables of the first plan, because a search for other tables takes most of the time; it is made once, for the
-    drafted plan.
+    bins that are no better at the next smaller epsilon are no better at any smaller epsilon. Wider bins are not fitted if,
+    without noise, the rows preserve no more in wider bins. The search ends after bins that preserve less than narrower bins.
+    Plans in wider bins measure the tables of the first plan, because a search for other tables takes most of the time. This
+    search is made once, for the drafted plan.
 
     Parameters
     ----------
@@ -787,9 +787,9 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates in order of preference.
 
-    Candidates that preserve enough, or nearly as much as the best one, come first. Among them the order is by epsilon, the
-    smallest first. Among candidates with the same epsilon, those close to the best preserved share come first, with the
-    narrowest bins first. So no other candidate is clearly better than the first one in both epsilon and preserved share.
+    Candidates that preserve enough, or nearly as much as the best candidate, come first, ordered by epsilon. Among candidates
+    with the same epsilon, candidates close to the best preserved share come first, and among these the narrowest bins. So no
+    other candidate is clearly better than the first one in both epsilon and preserved share.
 
     Parameters
     ----------
@@ -944,7 +944,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the halves of the rows with the smallest areas. Only their other columns are compared."""
+        """Return the halves of the rows with the smallest areas. Only the other columns are compared."""
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
         rows = in_first_bins(rows_of(larger, spec), spec)

@@ -199,7 +199,7 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the folder holds a rehearsal of the specification as it was before the proposal was adopted."""
+    """Return whether the folder contains a rehearsal of the specification before the proposal was adopted."""
     path = out / "shortlist.toml"
     if not path.is_file():
         return False
@@ -247,7 +247,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
 
     Raises
     ------
-    InputError : when the release has no such column, or when something that names the column needs a decision.
+    InputError : when the release has no such column, or when a setting with the name of the column needs a decision.
     SpecError : when the files cannot be loaded before or after the change.
     OutputError : when the layout of a file cannot be edited, or a file cannot be written.
     """
@@ -309,7 +309,7 @@ def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
         if extended == path.resolve():
             yield f"{neighbour} extends this configuration and would lose the column, too. Copy the tables into that file first"
         elif changes and of_neighbour == acceptance.resolve():
-            yield f"{neighbour} has the same acceptance file, {acceptance}, which would change. Give one of them a copy first"
+            yield f"{neighbour} has the same acceptance file, {acceptance}, which would change. Copy the acceptance file first"
 
 
 def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:
@@ -322,7 +322,7 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
 
 
 class _References:
-    """A search for everything that names some columns in the two files, with the change to each.
+    """A search for all settings in the two files that name given columns, with the change to each setting.
 
     The fields of criteria state which settings name columns, and how (`settings.base.NamesColumns`).
     """
@@ -408,7 +408,7 @@ class _References:
                 self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Return a formula without the columns. A table that is then a margin of another table is removed."""
+        """Return a formula without the columns. A table that becomes a margin of another table is removed."""
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
             return text
@@ -425,9 +425,8 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Return a sum of products without the products in which a column that is left out is a factor.
-
-        A product without one of its factors would have another meaning.
+        """Remove from a sum of products each product with a column that is left out. A product without one of its factors would
+        have another meaning.
         """
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
@@ -535,7 +534,7 @@ class _References:
 
 
 _OF_ONE = ("name", "threshold", "epsilon", "reason")
-"""Settings in which two criteria with the same content may differ."""
+"""Settings that may differ between two criteria with the same content."""
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
@@ -617,7 +616,7 @@ def with_limits(
     alternative : name of the alternative that changes.
     limits : new limits between the bounds.
     numbers : present representative values of the column.
-    groups : bins of the column in [groups]; None if [groups] has none or names an alternative.
+    groups : bins of the column in [groups]; None if [groups] has no bins of the column or names an alternative.
     public : the public file; without it, new bins have the default representative value.
     policy : [input] of the configuration.
 
@@ -715,8 +714,8 @@ class FilledNumbers:
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
     """Write the mean of the public rows as representative value of each bin without one, and keep the comments.
 
-    After bins were edited by hand, the configuration may have representative values of old bins. They are removed first,
-    because the configuration cannot be loaded with them.
+    After bins were edited by hand, the configuration may have representative values of old bins. These values are removed
+    first, because the configuration cannot be loaded with them.
 
     Parameters
     ----------
@@ -811,7 +810,7 @@ def _numbers(column: Column, fresh: Sequence[IntervalBin], public: PublicFile | 
 # A criterion that a steward adds in the desk, as a table of the acceptance file.
 
 MARGIN = 0.02
-"""The default of `size_margin`: how much smaller a group may be than in the released table, as a share of all rows."""
+"""The default of `size_margin`: the accepted loss of rows of a group from the released table, as a share of all rows."""
 
 
 def criterion_edits(
@@ -899,7 +898,7 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Return the choices for the columns of one or two public files; the second is that of the members."""
+        """Return the choices for the columns of one or two public files; the second file has the members."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})
@@ -920,14 +919,14 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
 
     Raises
     ------
-    InputError : when the values of the column cannot be of this kind, or when they need a codelist in a file of its own.
+    InputError : when the values of the column cannot be of this kind, or when the values need a separate file for the codelist.
     """
     entry = CodebookEntry(number=kind == "number", code=kind == "name")
     columns, left_out, _ = drafted_columns(file, {source: entry})
     kinds = [(draft, "date" if draft.of_date else "number" if draft.bins else "name") for draft in columns]
     column = next((draft for draft, of_kind in kinds if draft.source == source and of_kind == kind), None)
     if column is None:
-        reason = next((gone.because for gone in left_out if gone.source == source), "its values are of another kind")
+        reason = next((gone.because for gone in left_out if gone.source == source), "the values are of another kind")
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
         raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own. Draft again with `init`.")

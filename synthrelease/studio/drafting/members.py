@@ -22,12 +22,12 @@ from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
 
 COVERED = 0.99
-"""The least share of the public roots that have all of their members released, unless that takes more than 8 members."""
+"""The least share of the public roots whose members are all released, unless this requires more than 8 members."""
 MOST_DRAFTED = 8
 SIZE = "members"
-AS_KEY_OF_ROOTS = "it is the key of [members], which the release replaces with new numbers"
-_AS_ORDER = "it numbers the members of a root, and [members] orders members by it"
-_AS_WEIGHT = "it is a design weight, and a release has no weights of members"
+AS_KEY_OF_ROOTS = "this column is the key of [members], which the release replaces with new numbers"
+_AS_ORDER = "this column numbers the members of a root, and [members] orders members by these numbers"
+_AS_WEIGHT = "this column is a design weight, and a release has no weights of members"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class MembersDraft:
     source : place of the public files, as a release reads them.
     key : name of the column that links members to their root.
     most, least : largest and smallest number of members of a released root.
-    order : column that numbers the members of each root, otherwise the first column of dates; empty if there is neither.
-    size : name of the released column with the number of members.
+    order : column that numbers the members of each root, otherwise the first column of dates; empty without such a column. size
+        : name of the released column with the number of members.
     n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.
     columns, left_out : drafted columns of a member, and columns that are left out with the reason.

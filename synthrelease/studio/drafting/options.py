@@ -1,8 +1,8 @@
 """Draft the options [geography], [marks] and [unit] of a release from a public file.
 
-[geography] has areas within areas, such as municipalities in regions (`--areas`). The other columns are drafted as without the
-smallest areas, and every level of areas has tables in addition, as far as the rows of an area allow. [marks] has groups of
-rare indicators. [unit] states how rows belong to persons (`--unit`).
+[geography] has areas within areas, such as municipalities in regions (`--areas`). The other columns are drafted without the
+smallest areas. Then every level of areas gets further tables, if an area has enough rows. [marks] has groups of rare
+indicators. [unit] states how rows belong to persons (`--unit`).
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def nested_columns(
 ) -> dict[str, str]:
     """Return, for the name of a column, the question whether its values are larger areas of another column's values.
 
-    The question is asked if the other column has too many codes or words for a bin each, and each of them occurs with only one
-    value of the column.
+    The question is asked if the other column has too many codes or words for separate bins, and each code or word occurs with
+    only one value of the column.
     """
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
@@ -165,9 +165,8 @@ class AreasDraft:
     ) -> AreaTables:
         """Return the tables of all rows, the tables of each level of areas, and the shares of the budget.
 
-        The tables of all rows are those that the comparison of plans chose, without areas. On each level, columns with few bins
-        have a table by area, as long as the noise is at most half of a mean cell. If no column can have one, the areas alone
-        are counted.
+        The comparison of plans chose the tables of all rows, without areas. On each level, columns with few bins have a table
+        by area, if the noise is at most half of a mean cell. If no column can have such a table, only the areas are counted.
 
         Parameters
         ----------
@@ -194,7 +193,8 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """Return the number of columns, those with the fewest bins first, whose tables on a level are not too large."""
+        """Return the number of columns whose tables on a level are not too large, if columns with the fewest bins are taken
+        first."""
         cells, n = 1, 0
         for name in names:
             cells *= sizes[name]
@@ -204,7 +204,7 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return the rules without those about areas, which would need tables of a column by every area."""
+        """Return the rules that are not about areas. Rules about areas would need tables of a column by every area."""
         return tuple(rule for rule in suggested if not {*self.chain} & {*rule.columns})
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
@@ -293,8 +293,8 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
 # Groups of rare indicators that occur together, with a column for each group.
 #
 # Two indicators that one row in a hundred has occur together in a few rows only, which the noise of their joint table would
-# hide. Which indicators of a group a row has is one table. It has less noise than a joint table of each pair: a replaced row
-# changes two of its cells, and two cells of each joint table. Only public data are used here.
+# hide. Which indicators of a group a row has is one table. This table has less noise than a joint table of each pair: a
+# replaced row changes two cells of this table, but two cells of each joint table. Only public data are used here.
 
 MOST = 3
 """Rows with at least this many indicators of a group are one category of the group's column."""
@@ -303,7 +303,7 @@ MOST_OF_GROUP = 16
 RARE = 0.1
 """An indicator is rare if at most this share of the rows have it."""
 _TOGETHER = 0.8 * LEAST_STRENGTH
-"""Two groups of indicators are merged if the mean of Cramer's V between them is at least this."""
+"""Two groups of indicators are merged if the mean Cramer's V between the groups is at least this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,8 +338,8 @@ class MarksDraft:
 
     @property
     def only_measured(self) -> str:
-        """Return the tables of single indicators. They are measured for readers; in the model they would make it lose pairs
-        (docs/appendix/benchmarks.md).
+        """Return the tables of single indicators. These tables are measured for readers. In the model, they would cause a loss
+        of pairs (docs/appendix/benchmarks.md).
         """
         return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
@@ -374,7 +374,7 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
 
 
 def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Yield the names of columns with two categories of which one is rare, with the bin and the label of the rare category."""
+    """Yield the names of columns with one frequent and one rare category, with the bin and the label of the rare category."""
     for column in columns:
         plain = column.kind in ("code", "category") and not column.common and not column.levels and len(column.codes) == 2
         if plain and column.name in table.layout.columns:
@@ -385,7 +385,8 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return, for every two indicators, Cramer's V and the number of rows with both in excess of chance.
+    """For every two indicators, return Cramer's V, and the number of rows with both indicators minus the number expected by
+    chance.
 
     Cramer's V is set to 0 if fewer rows than by chance have both indicators.
     """
@@ -419,7 +420,7 @@ def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float
 
 ROW = "row"
 MOST_ROWS, FEWEST_PERSONS = 1000, 20
-AS_KEY = "it is the key of [unit], which identifies the person of a row and is never released"
+AS_KEY = "this column is the key of [unit], which identifies the person of a row and is never released"
 _IF_NONE = (
     "If this value stands for unknown persons, leave the key of such rows empty in the private file, so that they are "
     "excluded. Otherwise the rows count as one person."
@@ -499,13 +500,13 @@ class UnitAnswer:
         return cls(key=key, records=int(n_rows))
 
     def ordered(self, file: PublicFile, unreleased: Collection[str]) -> UnitAnswer:
-        """Return the answer with the facts about the key in the public file, and with the column that orders rows, if there is
-        one.
+        """Return the answer with the facts about the key in the public file, and with the column that orders rows, if such a
+        column exists.
 
         Parameters
         ----------
         file : the public file.
-        unreleased : names of columns that are not released. One with a different number in every row may order the rows.
+        unreleased : names of columns that are not released. A column with a different number in every row may order the rows.
 
         Raises
         ------

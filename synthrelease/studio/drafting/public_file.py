@@ -93,7 +93,7 @@ class PublicFile:
     not_wanted: tuple[LeftOut, ...] = ()
 
     def read_with(self, policy: InputTable) -> PublicFile | None:
-        """Return this file as other settings of [input] would read it, without reading it again.
+        """Return the content of this file under other settings of [input], without reading the file again.
 
         Other settings are possible if a different encoding or decimal mark makes no difference to the texts of the file.
         Otherwise the result is None.
@@ -218,7 +218,7 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
     """
     times = Counter(header)
     names = [name for name in header if name and times[name] == 1]
-    misnamed = [LeftOut(source="", because="it has no name in the header")] * times[""]
+    misnamed = [LeftOut(source="", because="the column has no name in the header")] * times[""]
     because = "the header has this name {} times (to draft the columns, rename them in the public and the private file)"
     doubled = {name: because.format(count) for name, count in times.items() if name and count > 1}
     misnamed += [LeftOut(source=name, because=why) for name, why in doubled.items()]
@@ -274,7 +274,7 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
     """Return the settings with which the file is read, and the names of its columns.
 
-    Most problems of a CSV file are reported later, when its rows are read. The names are then ["?"].
+    Most problems of a CSV file are reported later, when its rows are read. In this case, the names are ["?"].
     """
     path = _first_file(source)
     if positions is not None and path is not None and not _has_header(path, positions):
@@ -321,11 +321,11 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line is probably a row: it has numbers, dates or texts as the next lines have them.
+    """Return whether the first line is probably a row: the line has numbers, dates or texts like the next lines.
 
-    A word above numbers or dates is a name. Years, consecutive numbers, and increasing numbers of which most are outside the
-    range of the numbers below them may be names, too. So may a text that is the only one of its column, as in questions with
-    several answers.
+    A word above numbers or dates is a name. Years, consecutive numbers, and increasing numbers that are mostly outside the
+    range of the numbers below may be names, too. A text may be a name if it is the only text of its column, as in questions
+    with several answers.
     """
     columns = [(name, {*filter(None, texts)}) for name, *texts in zip(names, *rows, strict=True) if name]
     numbers, outside, alike = list[float](), 0, set[str]()
@@ -353,7 +353,7 @@ def _pattern(text: str) -> str:
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a line. A field with a quotation mark that is not closed has a line end."""
+    """Return the fields of a line. A field with an open quotation mark contains a line end."""
     try:
         return next(csv.reader([line.rstrip("\r\n"), "\n"], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:  # the problem is reported when the rows are read
@@ -372,9 +372,9 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
     """Return the encoding of a text file: "utf-8", "mixed", "windows-1252", "windows-1255" or "latin-1".
 
     A file is "mixed" if it has bytes that are not UTF-8, but more letters in UTF-8 than such bytes. In Western words, bytes
-    that are not UTF-8 stand beside ASCII letters. If most words consist of such bytes alone, the language is another: Hebrew if
-    all bytes are Hebrew letters of Windows-1255. Otherwise the encoding is unknown; the result is then "utf-8", so that reading
-    reports the problem.
+    that are not UTF-8 occur beside ASCII letters. If most words consist of such bytes alone, the language is not Western:
+    Hebrew if all bytes are Hebrew letters of Windows-1255. Otherwise the encoding is unknown. The result is "utf-8", so that
+    reading reports the problem.
     """
     letters, stray, windows, words = 0, 0, True, Counter[str]()
     try:
@@ -411,7 +411,7 @@ def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator
 # A column of a public file in its bins: rows, missing values, the error of representative values, and possible limits.
 
 MOST_PLACES = 120
-"""The number of possible limits of bins is about this number at most."""
+"""The approximate largest number of possible limits of bins."""
 FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 
@@ -547,7 +547,7 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Return round numbers, negative and positive, of which each is about 20% to 50% larger than the one before."""
+    """Return round numbers, negative and positive, each about 20% to 50% larger than the number before."""
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
     powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
     sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
@@ -558,7 +558,7 @@ def _factors(low: float, high: float, whole: bool) -> list[float]:
 # The rows of a public file, which show how its columns are related: the text of each column in each row.
 
 MOST_ROWS = 200_000
-"""The largest number of rows that are compared. Of a longer file, every second, third, ... row is used."""
+"""The largest number of rows that are compared. In a longer file, every second, third, ... row is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -608,7 +608,7 @@ def every_row(
     Parameters
     ----------
     names : names of the columns.
-    key : name of a column of keys. Its texts are normalised as a release normalises keys; "" stands for no key.
+    key : name of a column of keys. The texts of this column are normalised as a release normalises keys; "" stands for no key.
     every : step between the rows that are used in each batch, beginning with the first row.
     """
     index: dict[str, dict[str, int]] = {name: {} for name in names}
@@ -638,7 +638,7 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
 # information.
 
 _SHORT, _TIMES = 6, 2
-"""The most characters of a code of letters, and the least ratio of the mean length of its labels to that of the codes."""
+"""The most characters of a code of letters, and the least ratio of the mean length of labels to the mean length of codes."""
 
 
 def one_to_one(
@@ -709,9 +709,7 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Return the column of a group that is kept, and the column with its labels; the latter is empty if no column has
-    labels.
-    """
+    """Return the column of a group that stays, and the column with its labels; empty text instead if no column has labels."""
 
     def length(source: str) -> float:
         return sum(map(len, answers[source].texts)) / len(answers[source].texts)
@@ -770,10 +768,10 @@ _CLEAR = 5.0
 _SAME = 0.5
 """From this share of common values on, two columns have the same classification or scale."""
 _TIED, _NESTED = 0.8, 0.98
-"""The shares of another column's variance between values from which on the values nearly determine the other column, and
-determine it as a district determines its region."""
+"""Two shares of another column's variance that lies between values. From the first share on, the values nearly determine the
+other column; from the second on, they determine it as a district determines its region."""
 _TOLD = 0.999
-"""The share of another column's variance between values from which on the values determine the other column."""
+"""If at least this share of another column's variance lies between values, the values determine the other column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -782,15 +780,14 @@ class Order:
 
     Attributes
     ----------
-    unlike : difference of neighbouring values in other columns, relative to the difference of any two values. It is near 0 if
-        the order has a meaning, and about 1 if it has none. Each column counts by the variance that the values explain; None if
-        no column counts.
+    unlike : difference of neighbouring values in other columns, relative to the difference of any two values. The value is near
+        0 if the order has a meaning, and about 1 if the order has none. Each column counts by the variance that the values
+        explain; None if no column counts.
     witnesses : number of columns that count.
     of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
-        order, as the sizes and the numbers of schools do. The similarity of neighbours is then no evidence.
-    tells : name of a column that the values determine without forming ranges of it; empty if there is none.
-    part_of : name of a column whose digits begin with the digits of this column or end with them, or the reverse; empty if
-        there is none.
+        order, as the sizes and the numbers of schools do. If so, the similarity of neighbours is no evidence.
+    tells : name of a column that the values determine without forming ranges of it; otherwise empty. part_of : name of a column
+        whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
     """
 
     unlike: float | None = None
@@ -919,7 +916,7 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return, for each column, half the mean squared difference between means of values at these lags, minus its part by
+    """Return, for each column, half the mean squared difference between means of values at these lags, minus the part due to
     chance.
     """
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
@@ -936,7 +933,7 @@ def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
     """Return, for columns whose digits are part of another column's digits or contain them, the name of the other column.
 
     For example, the digits of a municipality begin with the digits of its county. Ages in years begin with the digits of the
-    decade, too. They are not included, because ages with every last digit occur.
+    decade, too. Ages are not included, because ages with every last digit occur.
     """
     part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}

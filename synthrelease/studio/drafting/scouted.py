@@ -204,7 +204,7 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
             remark += f". Does {labels[-1]} hold codes such as 98 or 9999? List them in missing_values"
     elif drafted.days or not drafted.codes:
         settings = {"kind": "category", "outside": "bin", "outside_label": OTHERS} | settings
-        days = drafted.days.items()  # a text such as 2015 may stand beside the days of this year
+        days = drafted.days.items()  # a column may have both the text 2015 and days of this year
         periods = {name: [day for day, period in days if period == name] + [name] * name.isdigit() for name in drafted.codes}
         periods = {name: texts or [name] for name, texts in periods.items()}
         settings["categories"] = periods or {NO_VALUE: list(column.missing)}
@@ -224,7 +224,7 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
 
 
 def _repeats(name: str, document: ScoutDocument) -> str:
-    """Return a question if the counts of a column, sorted by size, agree within the noise with those of an earlier column.
+    """Return a question if the counts of a column, sorted by size, agree within the noise with the counts of an earlier column.
 
     At least four counts must be far above the noise, so that two short dictionaries seldom agree by chance.
     """

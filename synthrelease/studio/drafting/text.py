@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 INLINE_CODES = 40
-"""A codelist of more codes is written to a file of its own."""
+"""A longer codelist is written to a separate file."""
 TEST = Fraction(1, 5)
 """The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3
-"""Up to this many columns that are left out for the same reason are listed one by one; more are listed in one sentence."""
+"""Up to this many columns that are left out for the same reason are listed one by one, more columns in one sentence."""
 _REMARK = 150
 """The largest number of characters of a remark behind a header."""
 
@@ -50,7 +50,7 @@ def column_settings(release: str, column: ColumnDraft, *, of_member: bool = Fals
     Parameters
     ----------
     release : name of the release, from which the name of a codelist's file is made.
-    of_member : whether the column belongs to the second of two linked tables, whose codelists have no files of their own.
+    of_member : whether the column belongs to the second of two linked tables, whose codelists have no separate files.
     """
     # a column whose name has no ASCII letters, such as a Hebrew name, is called `column_2`; its own name becomes the
     # description
@@ -336,7 +336,7 @@ class Choices:
     family : name of the generator.
     agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     prior_weight : number of records that the uniform distribution counts for in the fit.
-    generation, delta : budget of the generator. It is an epsilon if delta is 0, otherwise a rho.
+    generation, delta : budget of the generator. The budget is an epsilon if delta is 0, otherwise a rho.
     advice : sentences on what a smaller epsilon and other generators would preserve.
     race : for each generator and epsilon that was tried, the share of the associations that it preserved, in words.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.

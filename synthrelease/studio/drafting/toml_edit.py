@@ -57,7 +57,7 @@ class Edit:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text of a TOML file after some changes. No change may lie within another.
+    """Return the text of a TOML file after some changes. No change may lie within another change.
 
     Raises
     ------
@@ -151,7 +151,7 @@ class HeadedTable:
     ----------
     path : path of the table, with the index of a table in a list of tables.
     first, header, last : indices of three lines: the first line of the comment directly above the header, or the header if
-        there is none; the header; and the last line with a key.
+        there is no comment; the header; and the last line with a key.
     """
 
     path: Path_

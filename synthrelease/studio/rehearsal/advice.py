@@ -2,9 +2,9 @@
 
 The advice has three parts:
 
-1. The lowest epsilon of each criterion with which its noise is still small compared with the threshold.
-2. The lowest budget of the generator with which the shortlist is still accepted often enough.
-3. The total cost of a release with these budgets, with the best distribution of the number of rounds.
+1. For each criterion, the lowest epsilon at which the noise is small compared with the threshold.
+2. The lowest budget of the generator at which the shortlist is accepted often enough.
+3. The total cost of a release with these budgets and the best distribution of the number of rounds.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1")
 """Generation budgets to try, as shares of the planned budget."""
 
 MARGIN = 0.2
-"""False decisions are computed for candidates whose value is this share of the threshold above or below it.
-"""
+"""False decisions are computed for candidates whose value is above or below the threshold by this share of the threshold."""
 
 
 UNLUCKY = 0.1
@@ -48,7 +47,8 @@ class CriterionAdvice:
     epsilon, threshold : as planned.
     noise_sd : standard deviation of the noise, with the median sensitivity of the attempts; None if the value has no noise.
     figure : median of the exact values for the candidates of the shortlist; None without candidates.
-    fails : share of the attempts of the shortlist (or of all attempts, if it is empty) that this criterion rejected.
+    fails : share of the attempts that this criterion rejected, among the attempts of the shortlist, or all attempts if the
+        shortlist is empty.
     false_rejection : probability that noise rejects a candidate whose value is `MARGIN` of the threshold below the threshold.
         By symmetry, this is also the probability that noise accepts a candidate whose value is as far above the threshold.
     smallest_epsilon : the smallest epsilon that keeps false rejection and false acceptance at or below the wanted level.
@@ -85,12 +85,12 @@ class Outlook:
     ----------
     acceptance : mean probability that a round is accepted.
     expected_rounds : mean number of rounds that are run.
-    typical_rounds : median over the fits of the mean number of rounds. About half of all releases need no more.
-    nothing : mean probability that no table is accepted.
+    typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
+        nothing : mean probability that no table is accepted.
     nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
     fits : number of private fits behind these values; 1 if rounds share no fit, or if no fit has enough attempts.
-    unlucky : number of fits that accept less than a tenth of what all fits accept on average. A few such fits make the mean
-        number of rounds large although nearly every release needs few rounds.
+    unlucky : number of fits whose share of accepted attempts is less than a tenth of the average over all fits. A few such fits
+        make the mean number of rounds large although nearly every release needs few rounds.
     """
 
     acceptance: float
@@ -157,7 +157,7 @@ def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) ->
 
 
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
-    """Return the least epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
+    """Compute the least epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
 
     Pr = exp(-gap epsilon / sensitivity) / 2 <= level.
     """
@@ -308,8 +308,8 @@ def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the distribution of rounds that least often ends without a table, among those that cost at most `price` on the
-    mesh; None without one.
+    """Among the distributions of rounds that cost at most `price` on the mesh, return the distribution that least often ends
+    without a table; None if no distribution is cheap enough.
 
     Parameters
     ----------
@@ -356,8 +356,8 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the cheapest distribution, on the mesh, that ends with "nothing" with at most this probability; None if none costs
-    at most 2 epsilon, the price of a search without a limit.
+    """Return the cheapest distribution, on the mesh, whose probability of "nothing" is at most `nothing`. None if every such
+    distribution costs more than 2 epsilon, the price of a search without a limit.
 
     The logarithm of the smallest probability falls nearly linearly with the price, so the price is found by Brent's method.
 
@@ -517,12 +517,11 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # The report judges the plan by still other attempts, which chose neither the budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
-"""First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses smaller numbers.
-"""
+"""First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses smaller numbers."""
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
 JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
-"""Names of the phases in the progress display. A phase has at most as many attempts as the widest interval needs."""
+"""Names of the phases in the progress display. The largest number of attempts of a phase."""
 
 PER_FIT = 4
 """Number of attempts with the same private fit, made with different configurations."""
@@ -531,8 +530,7 @@ _STEP = Fraction(1, 8)
 """Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget."""
 
 Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
-"""A function (generation budget, attempts as (configuration, number), name of the phase) -> results, stored or new.
-"""
+"""A function (generation budget, attempts as (configuration, number), name of the phase) -> results, stored or new."""
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
@@ -551,7 +549,7 @@ def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Release
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
     """Return the epsilon of a round with this generation budget. Return None if rounds are not pure, because no distribution is
-    offered for them.
+    offered for such rounds.
 
     With [partition], this is the epsilon of the more expensive piece.
     """
@@ -563,7 +561,7 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 
 
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:
-    """Return the generation budgets next to the cheapest one that were not tried yet."""
+    """Return the untried generation budgets next to the cheapest budget."""
     best = cheapest_offer(offers)
     if best is None:
         return []
@@ -579,7 +577,7 @@ class PlanGoal:
     Attributes
     ----------
     nothing : largest probability that no table is found, in (0, 1).
-    target : least share of accepted rounds; below it no distribution is offered, because searches would become long.
+    target : least share of accepted rounds; below this share no distribution is offered, because searches would become long.
     width : wanted width of intervals; a smaller width needs more attempts.
     """
 
@@ -614,8 +612,8 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the offer of a generation budget, from the attempts that chose the shortlist and the budget. A fit counts by
-    itself only if it has attempts of at least half of the shortlist.
+    """Return the offer of a generation budget, from the attempts that chose the shortlist and the budget. A fit counts
+    separately only if it has attempts of at least half of the shortlist.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 
@@ -629,7 +627,7 @@ def propose(
     Returns
     -------
     Proposal | None
-        None if there is no shortlist, or if rounds are not pure.
+        None without a shortlist, or if rounds are not pure.
     """
     if not shortlist or not one_round(spec, spec.generation_budget):
         return None
@@ -638,7 +636,7 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Return the results of as many attempts as a narrow interval needs; an empty list if the time was used up before."""
+        """Run enough attempts for a narrow interval, and return their results; an empty list if no time is left."""
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
             enough = min(len(pairs), _whole_passes(figures, shortlist, shared))
@@ -707,8 +705,8 @@ def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
     """Return the expected results of a distribution of rounds, from attempts that had no influence on its choice.
 
-    Fits are independent of each other, and so are attempts if rounds share no fit. The intervals hold after each look
-    (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of its acceptance probability, so its
+    Fits are independent of each other. Attempts are independent, too, if rounds share no fit. The intervals hold after each
+    look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of its acceptance probability, so its
     estimate from a few attempts with the fit is too large on average, never too small.
     """
     units = _units(results, shared)
@@ -728,7 +726,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return the mean acceptance probability of the attempts of each private fit, or the one mean of all attempts if rounds
-    share no fit.
+    """Return the mean acceptance probability of the attempts of each private fit, or the mean of all attempts if rounds share
+    no fit.
     """
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

@@ -1,14 +1,14 @@
 """Divide the epsilon of a release among measured tables, sums and the joint test, by tries on public data (`allocate`).
 
 **Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens every
-criterion. The stage takes the step with which criteria are least likely to fail, at the same total. The whole step and half of
-it are compared with the present allocation. All use the same noise on the same populations (`run_tries`), so that only the
-allocations differ. The comparison uses the probability to pass with the noise of the joint test widened, because the success
-itself shows no differences if nearly all tries pass or nearly none.
+criterion. The stage computes the step with which criteria are least likely to fail, at the same total. It compares the whole
+step and half of the step with the present allocation. All three allocations use the same noise on the same populations
+(`run_tries`), so that only the allocations differ. The comparison uses the probability of passing with wider noise in the joint
+test. The share of successful tries shows no differences if nearly all tries succeed or nearly all fail.
 
-**Selection bias.** The best of several estimates is too optimistic. So all allocations of the search, with the first one, are
-compared again on new noise. The chosen allocation is then judged, beside the first one, on noise and populations that did not
-choose it.
+**Selection bias.** The best of several estimates is too optimistic. So all allocations of the search, including the first
+allocation, are compared again on new noise. Then the chosen allocation and the first allocation are judged on noise and
+populations that had no influence on the choice.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MOST_PARTS = 32
 """With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
 _ANY_RHO = Fraction(1, 100)
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
-"""Factors of a search for a rho, between its first bounds and at its end. A plan with a curve takes a tenth of a second."""
+"""Factors in a search for a rho, between the first and the last bounds. A plan with a curve takes a tenth of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,19 +122,20 @@ class Allocation:
 
     @property
     def too_many(self) -> bool:
-        """Return whether there are more tables and sums than tries can tell apart, so that weights keep their ratios."""
+        """Return whether there are too many tables and sums to compare their weights by tries. If so, weights keep their
+        ratios."""
         return self.terms > MOST_PARTS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Divisible:
-    """A specification whose budget can be divided in another way, under a total.
+    """A specification whose budget can be divided differently within a total.
 
     Attributes
     ----------
     start : the allocation of the specification: its weights and its test.
     unmeasured : the terms of weight 0.
-    left : a cache of the generation budget that remains for each epsilon of the test. Plans with a curve take long to compute.
+    left : a cache with the remaining generation budget for each epsilon of the test. Plans with a curve take long to compute.
     """
 
     spec: ReleaseSpec
@@ -145,7 +146,7 @@ class Divisible:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
-        """Return the divisible budget of a specification, with its own total or another one.
+        """Return the divisible budget of a specification, with the total of the specification or another total.
 
         Raises
         ------
@@ -193,7 +194,7 @@ class Divisible:
         return "rho" if self.gaussian else "epsilon"
 
     def generation(self, allocation: Allocation) -> Fraction:
-        """Return the part of the total that is left for the generation; 0 or less if nothing is left."""
+        """Return the part of the total that remains for the generation; 0 or less if nothing remains."""
         if allocation.test not in self.left:
             self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
         return self.left[allocation.test]
@@ -203,7 +204,7 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Return the largest rho with which the plan costs at most the total. The plan may cost less than the sum of its
+        """Return the largest rho at which the plan costs at most the total. The plan may cost less than the sum of its
         epsilons.
         """
         tested = self._tested(allocation)
@@ -274,7 +275,7 @@ class Divisible:
 
 
 def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
-    """Return the specification with Gaussian noise on the same tables and this delta. Its generation budget then is an
+    """Return the specification with Gaussian noise on the same tables and this delta. The generation budget of the result is an
     arbitrary rho, which the caller replaces.
 
     Raises
@@ -467,7 +468,7 @@ class SlopesOfParts:
         return np.asarray((self.slacks - (moved - present) - margin) / np.sqrt(variance))
 
     def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
-        """Return the allocation of the same total with which criteria are least likely to fail.
+        """Return the allocation of the same total for which criteria are least likely to fail.
 
         Parameters
         ----------
@@ -540,7 +541,8 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
     """Return the results of rounds of a specification on one population. For public data only.
 
     The noise depends only on seed, population and number, and the draws of `SeededEntropy` are the same up to their scale. So
-    two allocations of one specification differ only in the scale of the same noise, and few tries show which one is better.
+    two allocations of one specification differ only in the scale of the same noise, and a few tries show which allocation is
+    better.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
@@ -568,8 +570,9 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
     """Return the slack of every criterion, and for ratios the slack of every bin.
 
-    The slack of a criterion on ratios is the smallest slack of all bins. Small noise in a bin that does not have the smallest
-    slack has no effect on it, but large noise has. The slack of the bin itself falls in proportion to its noise.
+    The slack of a criterion on ratios is the smallest slack of all bins. In a bin whose slack is not the smallest, small noise
+    does not change the slack of the criterion, but large noise does. The slack of the bin itself falls in proportion to its
+    noise.
     """
     from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
 
@@ -627,9 +630,7 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """Return the factor by which the noise of the joint test is widened, so that a typical try neither surely passes nor surely
-    fails.
-    """
+    """Return the factor by which the noise of the joint test is widened, so that a typical try can pass and can fail."""
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
@@ -643,14 +644,14 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
 
 
 POPULATIONS = 4
-"""Populations for choosing: the public file and three others. The same number of new populations judge the choice.
+"""Populations for choosing: the public file and three other populations. The same number of new populations judge the choice.
 """
 
 _PER_POPULATION = 4
 """Number of tries of every allocation in a stage, on each population."""
 
 _JUDGED = 16
-"""Number of tries that judge an allocation on each new population. The public file gets as many as these together."""
+"""Number of tries that judge an allocation on each new population. The public file gets as many tries as all these together."""
 
 _STEP, _MOST_STEPS = 1.1, 15
 """Factor between the totals that are tried, and the number of totals above and below the total of the specification."""
@@ -688,8 +689,8 @@ class AllocationOutcome:
 
 
 class Search:
-    """A search for an allocation in three parts: improve the allocation in steps, choose one on new noise, and judge the choice
-    on further noise and populations.
+    """A search for an allocation in three parts: improve the allocation in steps, choose an allocation on new noise, and judge
+    the choice on further noise and populations.
     """
 
     def __init__(
@@ -805,7 +806,7 @@ class Search:
         """Return the allocation with the smallest total with which tries reach the goal; totals are tried in steps of a tenth.
         The search then keeps this total.
 
-        A total is given up if its first tries fall far short of the goal.
+        The search abandons a total whose first tries succeed much less often than the goal.
         """
         given, start = self._divisible, self._divisible.total
 
@@ -831,10 +832,9 @@ class Search:
         return at(steps[min(bisect_left(steps, True, key=reached), len(steps) - 1)])
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Return the best allocation of the search on new noise: all are compared, then the better half, and so on.
-
-        The comparison adds the success and the smoothed probability to pass. The success alone would depend on few unlucky
-        tries.
+        """Return the best allocation of the search on new noise. All allocations are compared, then the better half, and so on.
+        The comparison adds the share of successes and the smoothed probability of passing. The share of successes alone would
+        depend on a few unlucky tries.
         """
         candidates, per_population = list(path), 2 * _PER_POPULATION
         while len(candidates) > 1:
@@ -894,10 +894,9 @@ def _placed(
 def choose_allocation(
     spec: ReleaseSpec, request: AllocationRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> AllocationOutcome:
-    """Choose how a total is allocated to measured tables, sums and the joint test. Reads nothing private, spends nothing.
-
-    The data of the request are a **public** file of the layout of the private one. After the minutes of the request no further
-    step is started; the choice is judged afterwards.
+    """Choose how a total is allocated to measured tables, sums and the joint test. This function reads no private data and
+    spends nothing. The data of the request are a **public** file with the layout of the private file. After the minutes of the
+    request, no further step starts. The choice is judged afterwards.
 
     Raises
     ------
@@ -916,7 +915,7 @@ def choose_allocation(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, the cost of "
             f"rows, joint test and criterion values of {spec.path} without the generation; found {float(divisible.total):g}."
         )
-    if divisible.start.too_many:  # none will be moved: the test keeps its part of the total
+    if divisible.start.too_many:  # no budget is moved: the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))
 
     # the public file, and populations made of it
@@ -952,9 +951,9 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
         else f"Proposed at epsilon = {total}, after {so_many(outcome.steps, 'step')}: the lines below.",
         f"Success, a released table that meets every threshold: {_share(outcome.chosen_as_is)} on the public file and "
         f"{_share(outcome.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
-        f"These shares are from {outcome.chosen_as_is.tries} and {outcome.chosen_others.tries} new tries, which did not choose "
-        "the allocation, because the best of several estimates is too optimistic. The shares describe public data. For a "
-        "private table that differs from the public file in other ways, the success may be lower.",
+        f"These shares come from {outcome.chosen_as_is.tries} and {outcome.chosen_others.tries} new tries that had no "
+        "influence on the choice, because the best of several estimates is too optimistic. The shares describe public data. "
+        "For a private table that differs from the public file in other ways, the success may be lower.",
     ]
     if divisible.gaussian:
         sentences.append(

@@ -1,8 +1,9 @@
 """Attack releases of public data: guess membership, a value of a person, and the whole row of a person. Tried, not proved.
 
-The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks here illustrate it on public
-rows: they compare how often an intruder is right with how often the guarantee allows it. An attack that is right more often
-than allowed contradicts the claim. An attack that is right less often proves nothing, because better attacks may exist.
+The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks in this module illustrate the
+guarantee on public rows. They compare the share of an intruder's right guesses with the largest share that the guarantee
+allows. An attack that is right more often than allowed contradicts the claim. An attack that is right less often proves
+nothing, because better attacks may exist.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ HALVES = 3
 """Number of random halves of the file from which releases are made for the attacks on persons."""
 
 _IMAGINED = 100
-"""Number of outputs drawn from the claimed noise, to estimate how often this noise allows an intruder to be right.
-"""
+"""Number of outputs drawn from the claimed noise, to estimate how often this noise allows an intruder to be right."""
 
 _MOST_PAIRS = 300
 """Largest number of pairs of columns that are compared in synthetic rows."""
@@ -74,7 +74,7 @@ class Twins:
         """Return the number of rows of the first table in a cell of a sub-table, without rows in bins that are counted
         separately.
         """
-        if (columns, cell) not in self._counted:  # a cell is asked for in every fit
+        if (columns, cell) not in self._counted:  # every fit asks for the same cells
             table = self.tables[0]
             inside = [table.bins[column] == bin_ for column, bin_ in zip(columns, cell, strict=True)]
             outside = [table.bins[column] != bin_ for column, bin_ in apart]
@@ -93,7 +93,7 @@ class Twins:
             held = np.bincount(public.digits(column), weights=public.counts, minlength=size)
             rarity += np.log(held[public.digits(column)])
         rare, common = int(np.argmin(rarity)), int(np.argmax(rarity))
-        if rare == common:  # all rows are as rare
+        if rare == common:  # all rows are equally rare
             common = rare - 1
         moved = public.counts.copy()
         moved[rare] -= 1
@@ -104,16 +104,16 @@ class Twins:
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvidence:
-    """The evidence of one fit for an intruder who knows both twins and asks which of them was used.
+    """The evidence of one fit for an intruder who knows both twins and guesses which twin was used.
 
     Attributes
     ----------
     twin : the twin that was used, 0 or 1.
-    log_ratio : log of the likelihood of the noisy tables under the first twin over the second, by the claimed noise; NaN
-        without tables.
-    allowed : how often the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
+    log_ratio : logarithm of the likelihood of the noisy tables for the first twin, divided by their likelihood for the second
+        twin, by the claimed noise; NaN without tables.
+    allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
     rows : for each set of columns, the number of synthetic rows that agree with the row of the first twin, minus the number
-        that agree with the row of the second; empty if no rows were made.
+        that agree with the row of the second twin; empty if no rows were made.
     """
 
     twin: int
@@ -123,8 +123,8 @@ class FitEvidence:
 
 
 def contradicts(attack: MembershipTable) -> bool:
-    """Return whether guesses are right so often that they contradict the claim; for a true claim, with probability at most
-    `SURE`.
+    """Return whether guesses are right so often that they contradict the claim. For a true claim, this happens with probability
+    at most `SURE`.
     """
     allowed = min(attack.allowed_by_epsilon, 1.0 if attack.allowed_by_noise is None else attack.allowed_by_noise)
     return clopper_pearson(attack.right, attack.guesses, 1 - 2 * SURE).low > allowed
@@ -144,8 +144,8 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
 
 
 def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the intruder knows of every person. If the intruder would know all columns, the one with the most
-    bins is left for guessing.
+    """Return the columns that the intruder knows of every person. If the intruder would know all columns, the column with the
+    most bins is left for guessing.
     """
     sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
     known = [name for name in sizes if name in quasi_identifiers]
@@ -162,7 +162,7 @@ def attack_results(
     Parameters
     ----------
     known : columns that the intruder knows.
-    fits : results of `fit_to_twins`, in order; at least four, because half of them decide how to guess from synthetic rows.
+    fits : results of `fit_to_twins`, in order; at least four, because half of the fits decide how to guess from synthetic rows.
     guesses : results of `guess_persons`, one for each random half of the file.
     """
     loss = spec.plan.total
@@ -185,7 +185,7 @@ def attack_results(
 
 @one_thread
 def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[FitEvidence]:
-    """Fit one configuration to each twin. Return the evidence of the two fits, or an empty list if one of them fails.
+    """Fit one configuration to each twin. Return the evidence of the two fits, or an empty list if a fit fails.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
         table = PrivateCounts(twin_table, Meter(())).with_plan(spec.plan.once).rehearsed(entropy)
         try:
             prepared = prepare(spec, table, trials.priors)
-            # rows are made from shared tables alone, so they add nothing for an intruder who sees the tables
+            # rows are drawn from shared tables alone, so an intruder who sees the tables learns nothing from the rows
             candidate = None if spec.shared_measurements else generate(spec, configuration, table, prepared)[1]
         except RejectedRound:
             return []  # both or none, so that the twins stay equally likely
@@ -228,7 +228,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
     Notes
     -----
     The twins differ in two cells of a table, or in none. Sums, agreements of pairs, and rows in bins that are counted
-    separately are not used; an intruder who used them, too, would be right at least as often.
+    separately are not used; an intruder who also used these would be right at least as often.
     """
     apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
     in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]
@@ -273,7 +273,7 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
     """Return (n_sets,) differences, for each column and pair of columns in which two given rows differ: the number of rows that
-    agree with the first, minus the number that agree with the second.
+    agree with the first row, minus the number that agree with the second row.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -371,8 +371,8 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonTable, ...]:
     """Return the results of the guesses about all halves, for each guessed column.
 
-    Guesses that are right equally often for used and unused rows only show what statistics reveal about everybody. The
-    difference shows what the used rows themselves reveal; its 95% interval is normal and unpooled.
+    If guesses are right equally often for used and unused rows, they only show what statistics reveal about everybody. The
+    difference shows what the used rows themselves reveal. The 95% interval of the difference is normal and unpooled.
     """
     guessed = [of_half for of_half in guesses if of_half]
     persons = []
@@ -394,11 +394,11 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """Return how many values of a column an intruder guesses correctly from synthetic rows, and how many by always guessing the
-    most frequent value.
+    """Return two numbers of correct guesses for a column: the guesses of an intruder from synthetic rows, and the constant
+    guess of the most frequent value.
 
-    The guess is the most frequent value among the rows that agree in all known columns. If these rows are fewer than `_ENOUGH`,
-    the known column with the least information about the value is left out, and so on.
+    The guess is the most frequent value among the rows that agree in all known columns. If fewer than `_ENOUGH` rows agree, the
+    intruder ignores the known column with the least information about the value, and so on.
     """
     alone = rows.marginal((target,))
     known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / rows.total))

@@ -48,7 +48,7 @@ class AttemptResult:
     figures : for each criterion, its value before noise; None without a candidate or a value.
     sensitivities : for each criterion, the sensitivity of its value; None if it has no noise.
     passed : for each criterion, whether its noisy value passes; under a joint test, whether its slack alone is large enough,
-        without noise. All False without a candidate.
+        without noise. Every entry is False without a candidate.
     """
 
     configuration: int
@@ -68,8 +68,8 @@ class Trials:
 
     Attributes
     ----------
-    counts : the public rows, over atomic cells. They need no protection.
-    priors : public tables that generators start from, by their name.
+    counts : the public rows, over atomic cells. Public rows need no protection. priors : public tables that generators start
+        from, by their name.
     seed : seed of all noise and all draws; the same seed gives the same attempts.
     """
 
@@ -180,7 +180,8 @@ def exact_scores(
             slacks.append(-math.inf if query.void else (criterion.threshold - score.value) / query.sensitivity)
         else:
             of_test = exact.with_plan([spec.joint_test.charge])
-            slacks.append(spec.joint_test.noisy_slack(of_test, [(criterion, query)]))  # exact: it has no noise here
+            # exact: a rehearsal adds no noise to this slack
+            slacks.append(spec.joint_test.noisy_slack(of_test, [(criterion, query)]))
     return scores, slacks
 
 
@@ -211,8 +212,8 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon; 0 or 1 if `sensitivity` is None;
-    0 without a figure.
+    """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon. The result is 0 or 1 if
+    `sensitivity` is None, and 0 without a value.
     """
     if figure is None or math.isnan(figure):
         return 0.0
@@ -222,7 +223,7 @@ def passing(figure: float | None, threshold: float, sensitivity: float | None, e
     return 1 - math.exp(-slack) / 2 if slack >= 0 else math.exp(slack) / 2
 
 
-# The columns that a release would have. They are needed to read questions.
+# The columns that a release would have. Reading a question requires these columns.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,8 +295,8 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 
     Hoeffding (1963, Theorem 1): with m the mean of n such values and M the mean of their expectations, Pr[m <= x] <= exp(-n
     kl(x, M)) for x <= M, kl the divergence of two coins, and the same upwards. The ends are the M at which this bound is (1 -
-    level) / 2. The interval assumes nothing about the distribution of the values, so for values 0 or 1 it is a little wider
-    than the interval of Clopper and Pearson.
+    level) / 2. The interval assumes nothing about the distribution of the values, so for values 0 or 1 the interval is slightly
+    wider than the interval of Clopper and Pearson.
     """
     if not values:
         return 0.0, 1.0
@@ -307,12 +308,12 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
     """Return an interval like `bounded_mean`, which is much narrower if the values hardly differ, and wider for values 0 or 1.
 
-    A capital of 1 is bet on the values x_t, a share b of it on each, as if the mean of their expectations M_t were m. It
-    becomes W_b = prod_t (1 - b + b x_t / m). If that is true, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, because a
-    product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is at least 2 / (1 - level) with
-    at most half of the error probability (Markov). W falls with m. The lower end is the m at which W crosses this value; the
-    upper end follows in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by
-    betting (2023), with fixed stakes.
+    A capital of 1 is bet on the values x_t, a share b of it on each, as if the mean of their expectations M_t were m. The
+    capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1,
+    because a product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is at least 2 / (1 -
+    level) with at most half of the error probability (Markov). W falls with m. The lower end is the m at which W crosses this
+    value; the upper end follows in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random
+    variables by betting (2023), with fixed stakes.
     """
     if not values:
         return 0.0, 1.0
@@ -335,7 +336,7 @@ def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> flo
         return math.fsum(math.exp(min(log, 700.0)) for log in logs) / len(_STAKES)
 
     mean = math.fsum(times_seen * value for value, times_seen in times) / sum(times_seen for _, times_seen in times)
-    low, high = 0.0, min(1.0, mean)  # at the mean itself nobody wins
+    low, high = 0.0, min(1.0, mean)  # at the mean itself, no bet gains
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if middle > 0 and won(middle) >= winnings else (low, middle)
@@ -351,7 +352,7 @@ class Looks:
     """Intervals for a mean after a quarter, a half and all of the planned values.
 
     Sampling may stop at the first interval that is narrow enough. The probability that any of the intervals misses the mean is
-    at most 1 - level (Boole), so the stated one holds with this confidence.
+    at most 1 - level (Boole), so the stated interval holds with this confidence.
 
     Attributes
     ----------
@@ -393,7 +394,7 @@ def _divergence(first: float, second: float) -> float:
     return heads + tails
 
 
-# PublicTable: the only table from which non-private statistics are computed. It states why its data are public.
+# PublicTable: the only table from which non-private statistics are computed. The table states why its data are public.
 #
 # Utility and risk statistics compare synthetic rows with the exact original. On private data they would be a release without
 # noise. So the functions of this folder take a `PublicTable`, which cannot be built without the reason why the data are public.
@@ -509,12 +510,10 @@ STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
 """Number of attempts per configuration after each stage. Doubling spends at most twice the attempts of an ideal rule."""
 
 _LAST_STAGE = 48
-"""After a stage of k attempts, at most keep * 48 / k configurations stay, so that each stage costs about the same.
-"""
+"""After a stage of k attempts, at most keep * 48 / k configurations stay, so that each stage costs about the same."""
 
 _DEVIATIONS = 3.0
-"""The mean of a configuration is assumed to be at most this number of standard errors better than the observed mean.
-"""
+"""The true mean of a configuration is assumed to be better than the observed mean by at most this number of standard errors."""
 
 
 class Standing(Enum):
@@ -534,7 +533,7 @@ class RaceGoal:
     ----------
     target : least acceptance probability of a useful configuration, in (0, 1).
     keep : largest size of the shortlist.
-    width : an interval that is no wider than this is narrow enough, in (0, 1).
+    width : the largest width at which an interval is narrow enough, in (0, 1).
     level : confidence of the intervals.
     """
 

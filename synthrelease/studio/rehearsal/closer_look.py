@@ -60,7 +60,7 @@ class Conclusion:
     unit : "rows", "share" or the unit of a mean.
     public : the answer of the public file, on the released bins; None without an answer.
     candidates : the answers of some candidates; None for a candidate without any row for the question.
-    why : why there is no answer; empty if there is one.
+    why : the reason if there is no answer; otherwise empty.
     """
 
     question: str
@@ -96,11 +96,12 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""A condition on columns, and the conditions that rows must meet to be counted at all."""
+"""A condition on columns, and the conditions for a row to be counted."""
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind of a question, the column of a mean, and the parts of the query; a second part is subtracted."""
+    """Return the kind of a question, the column of a mean, and the parts of the query. The answer for a second part is
+    subtracted."""
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
         given = parse_condition(asked.given, columns)
@@ -203,7 +204,7 @@ class UnguardedPair:
     strong : whether the association concerns many rows, and not only a few odd rows.
     cramers_v, candidates_v : Cramer's V in the public file, and its median over the candidates (None without candidates).
     condition, outcome : labels of the bins of the first and the second column in whose cell the association is clearest.
-    overall, original : share of the outcome among public rows with a value of both columns, and among the rows of the
+    overall, original : share of the outcome among public rows with a value in both columns, and among the rows that meet the
         condition.
     released : median of the second share over the candidates; None if no candidate has such rows.
     """
@@ -250,14 +251,14 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """Return the `MOST_PAIRS` strongest pairs, then at most as many of the other pairs that the candidates lost. The strongest
-    come first.
+    """Return the `MOST_PAIRS` strongest pairs, and then at most `MOST_PAIRS` other pairs that the candidates lost. The
+    strongest come first.
     """
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with the cell that shows its association best. The condition is the rarer of the two bins of the cell."""
+    """Return the pair with the cell that shows its association best. The condition is the rarer bin of the cell."""
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
@@ -328,7 +329,8 @@ class Yardstick:
     Attributes
     ----------
     perfect : the value if one half of the rows is released for the other half; the larger value of two splits.
-    projected : the same value after the projection, which shows the cost of a minimum count. Infinite if no row is kept.
+    projected : the same value after the projection, which shows the cost of a minimum count. The value is infinite if the
+        projection removes all rows.
     independent : the value of a table of independent columns, with the right distribution of each column.
     """
 
@@ -364,7 +366,7 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
 
 
 def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
-    """Return two random halves of a table; one row of an odd number of rows is left out."""
+    """Return two random halves of a table. If the number of rows is odd, one row is left out."""
     size = table.total // 2
     taken = random.multivariate_hypergeometric(table.counts, 2 * size)
     left = random.multivariate_hypergeometric(taken, size)
@@ -396,7 +398,7 @@ class ThresholdProblem:
 def verdicts(
     criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
-    """Return the problems of the threshold of a criterion, as far as public rows show them.
+    """Return the problems of the threshold of a criterion that public rows show.
 
     Parameters
     ----------
@@ -424,7 +426,7 @@ def verdicts(
     elif yardstick.perfect > threshold:
         text = (
             f"the threshold {figure(threshold)} is smaller than the difference between two samples: two halves of the public "
-            f"file differ by {figure(yardstick.perfect, 2)}. A release that follows the random differences of this file can "
+            f"file differ by {figure(yardstick.perfect, 2)}. A release that repeats the random differences of this file can "
             f"meet the threshold (a fit without noise: {figure(noiseless, 2)}), but another sample would not."
         )
         problems.append(ThresholdProblem(kind="stricter than chance", text=text))
@@ -494,9 +496,7 @@ class CloserLook:
 
 
 class NoiselessEntropy(SeededEntropy):
-    """Seeded draws in which measurements get no noise: the result is a model of public rows without noise, except for random
-    choices.
-    """
+    """Seeded draws without noise in measurements, for a model of public rows that is exact except for random choices."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
@@ -511,8 +511,8 @@ def typical_configuration(
     results: Sequence[Sequence[AttemptResult]],
     thresholds: list[float],
 ) -> int:
-    """Return the configuration to inspect: the most often accepted one, and among equal ones the one nearest to all
-    thresholds.
+    """Return the configuration to inspect: the configuration that is accepted most often. Among equal configurations, return
+    the one whose values are nearest to all thresholds.
     """
 
     def worst(c: int) -> float:

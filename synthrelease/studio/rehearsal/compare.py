@@ -1,6 +1,6 @@
 """Compare a release with other methods (`baselines`) on a public table, by the same criteria, utility and risk statistics.
 
-Each method is applied to the public rows over the bins of one configuration. None of the methods can be used for a release
+Each method is applied to the public rows over the bins of one configuration. A release cannot use these methods
 (docs/appendix/baselines.md).
 """
 
@@ -40,8 +40,7 @@ from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, c
 from synthrelease.studio.rehearsal.words import short
 
 MOST_VALUES = 2**28
-"""Largest number of rows times columns for methods that work row by row, which hold several numbers for each.
-"""
+"""Largest number of rows times columns for methods that work row by row. Such methods store several numbers for each value."""
 
 T = TypeVar("T")
 
@@ -88,12 +87,12 @@ class BaselineFigures:
     guarantee : "no guarantee", or the nominal guarantee.
     epsilon : the epsilon of the guarantee; None without one.
     notes : the choices that the method made, and problems of the table.
-    not_made : why there is no table, in words; empty if there is one.
+    not_made : the reason if the method made no table; otherwise empty.
     figures : for each criterion, the median value over the copies, without noise; NaN without a value. Empty without a table.
     met : for each criterion, whether this value is within the threshold.
     breaks_rules : share of the rows that the rules forbid, so that no release could have them.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
-    seconds : CPU time for making the table. It differs from run to run, so results are compared without it.
+    seconds : CPU time for making the table. The time differs from run to run, so comparisons of results ignore it.
     """
 
     method: str
@@ -214,13 +213,13 @@ def _share(value: float) -> str:
 # A configuration and all methods to compare with, on one public file, with the same bins, criteria and statistics.
 #
 # A reviewer asks how other methods would have protected the table, and with which guarantee. The configuration is the best of a
-# few from the specification's space, or from a shortlist. Its copies are those of a release at its planned budget.
+# few from the specification's space, or from a shortlist. The copies are made as in a release with the planned budget.
 
 RELEASE = "release"
 """The name of the release among the methods."""
 
 TRIED = 6
-"""Number of configurations that are tried, evenly spread over the space. The best one is used for the comparison."""
+"""Number of configurations that are tried, evenly spread over the space. The best configuration is used for the comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,21 +248,22 @@ class MethodComparison:
 def compare_methods(
     spec: ReleaseSpec, request: ComparisonRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> MethodComparison:
-    """Compare a release with other methods on public data. Reads nothing private, spends nothing, and has no guarantee.
+    """Compare a release with other methods on public data. The comparison reads no private data, spends nothing, and has no
+    guarantee.
 
     Raises
     ------
     BudgetError : if the plan has no guarantee.
     InputError : for an unknown method or column, if the file does not fit, or if the release divides its rows ([partition]),
-        which no other method does.
+        because no other method divides rows.
     """
     # refuse a request that cannot be compared, before anything is read
     request = checked_request(spec.schema.names, request)
     _ = spec.plan.total  # refuses a plan without a guarantee
     if spec.options.partition is not None:
         raise InputError(
-            f"{spec.path}: expected a release of all rows, found [partition]. Its statistics describe a piece of the file, but "
-            "the other methods use the whole file. Compare a copy of the configuration without [partition]."
+            f"{spec.path}: expected a release of all rows, found [partition]. With [partition], statistics describe a piece "
+            "of the file, but the other methods use the whole file. Compare a copy of the configuration without [partition]."
         )
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
 
@@ -386,14 +386,14 @@ def _share_text(figure: float, threshold: float) -> str:
     share = share_of_threshold(figure, threshold)
     if math.isinf(share):
         return "over"
-    if share < 0:  # of a median: further inside than on the edge
+    if share < 0:  # the difference of a median from the edge of its range, inside
         return "<0"
     return f"{share:.2f}" if share < 9.95 else f"{share:.0f}"
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """Return the sentences below the table. They name methods without a guarantee, the choices that methods made, and methods
-    that made no table.
+    """Return the sentences below the table. The sentences name methods without a guarantee, the choices that methods made, and
+    methods that made no table.
     """
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]

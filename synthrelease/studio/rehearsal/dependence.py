@@ -1,6 +1,6 @@
 """Measure the association between columns of a public table, and select the tables that a model should measure.
 
-Everything here uses exact counts, of public data only.
+This module uses exact counts, of public data only.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from synthrelease.generators.measurements import weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS, MODEL_CELLS_OF_MANY, MANY_COLUMNS = 2**18, 2**16, 30
-"""Largest number of cells of a clique of a model; the second one is for many columns. Such a model is fitted in seconds. For 50
-columns that depend on one hidden number, `init` took 38 instead of 200 CPU seconds and preserved 79% instead of 80%.
-"""
+"""Largest number of cells of a clique of a model; the second number is for many columns. Such a model is fitted in seconds. For
+50 columns that depend on one hidden number, `init` took 38 instead of 200 CPU seconds and preserved 79% instead of 80%."""
 
 LEAST_MOVED = 0.01
-"""Least distance from independence of a strong pair, as a share of all rows. A few odd rows can make Cramer's V large."""
+"""Least distance from independence of a strong pair, as a share of all rows. A few unusual rows can make Cramer's V large."""
 LEAST_ODD = 20
-"""Least excess of rows in one cell over independence for which a pair that is not strong still counts as associated."""
+"""Least excess of rows in one cell over independence for which a pair that is not strong counts as associated."""
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5
@@ -44,7 +43,7 @@ _MOST_BLOCKED = 40
 _KEPT = 0.75
 """Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it."""
 _PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
-"""A fit ends when cells change by less than the first share of a noise or the second of a row, or after 150 sweeps."""
+"""A fit ends after 150 sweeps, or when cells change by less than the first share of the noise or the second share of a row."""
 _BETTER = 0.75
 """Tables are exchanged again only if the largest error of a pair without room in the model fell to this share."""
 
@@ -98,8 +97,8 @@ def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
 
     Parameters
     ----------
-    missing : columns whose last bin is the bin of missing values. Rows with a missing value do not count: that two columns are
-        missing together follows from the questionnaire.
+    missing : columns whose last bin is the bin of missing values. Rows with a missing value do not count: two columns are
+        missing together because of the questionnaire.
     """
     names, marginals = table.layout.columns, with_pairs(table)
     pairs = [
@@ -171,7 +170,7 @@ class Purse:
     cost: Fraction
 
     def noise(self, share: Fraction) -> CountNoise:
-        """Return the noise of a table that gets this share of the budget."""
+        """Return the noise of a table with this share of the budget."""
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
@@ -196,8 +195,8 @@ class Purse:
 
     @property
     def single_columns(self) -> bool:
-        """Return whether each column should get a table of its own, in addition to tables that contain it. True for Gaussian
-        noise.
+        """Return whether each column should get a separate table, in addition to tables that contain the column. True for
+        Gaussian noise.
         """
         return self.kind is RoundedGaussian
 
@@ -242,17 +241,17 @@ def telling_tables(
     """Select sub-tables of two or three columns that improve a model of maximum entropy, when each measurement costs accuracy.
 
     In rounds, after the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022), without noise because the table is
-    public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows,
-    is above the noise that measuring one more table adds to all of them. Pairs are selected first, then tables of three
-    columns, and last the strong pairs that the model would still lose, unless their own noise would hide them. `most_cells`
-    limits the tables of a model. If the pair with the largest error does not fit, it replaces other tables. Every column is in
-    at least one table.
+    public. Each round fits a model to the selected tables and looks at the tables with the largest errors. A table is added if
+    its error, in rows, is larger than the noise that the measurement of one more table adds to all tables. Pairs are selected
+    first, then tables of three columns. Last come the strong pairs that the model would lose, unless the noise of their tables
+    would hide the association. `most_cells` limits the tables of a model. If the pair with the largest error does not fit, it
+    replaces other tables. Every column is in at least one table.
 
     Parameters
     ----------
     purse : the budget of all measurements, which share it by `weight_of`.
     missing : columns whose last bin is the bin of missing values.
-    first : tables that are selected before all others, as far as a model can contain them.
+    first : tables that are selected before all other tables, if a model can contain them.
     progress : called in every round.
     """
     search = _Search(table, plausibility, purse, first, progress)
@@ -408,7 +407,7 @@ class _Search:
         return first, second
 
     def blocked(self, candidates: Iterable[Columns], errors: Mapping[Columns, float]) -> list[Columns]:
-        """Return tables that are worth their cost but that a model cannot contain in addition to the chosen tables; the largest
+        """Return the tables that are worth their cost, but that a model with the chosen tables cannot contain, the largest
         errors first.
         """
         present = self._present()
@@ -435,12 +434,12 @@ class _Search:
         self.chosen = {columns: other for columns, other in self.chosen.items() if not other < own} | {columns: own}
 
     def known(self, columns: Columns) -> bool:
-        """Return whether this table, or one that contains it, was chosen."""
+        """Return whether this table, or a table that contains it, was chosen."""
         return any(map(frozenset(columns).issubset, self.chosen.values()))
 
     def _fits(self, columns: Columns) -> bool:
-        """Return whether a model can contain this table in addition to the chosen ones. A table that does not fit is not tried
-        again.
+        """Return whether a model can contain this table in addition to the chosen tables. A table that does not fit is not
+        tried again.
         """
         if columns in self._refused:
             return False
@@ -470,11 +469,10 @@ class _Search:
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:
-        """Return half of the expected noise, in rows, that measuring this table adds: its own noise, and the additional noise
-        of the other tables with smaller shares.
-
-        Only half counts, because one table also improves other tables with shared columns. On two registers of 15 and 34
-        columns, the errors of tables of two and three columns were smallest with about this factor.
+        """Return half of the expected noise, in rows, that measuring this table adds: the noise of this table, and the
+        additional noise of the other tables, whose shares become smaller. Half of the noise is enough, because a table also
+        improves other tables with shared columns. On two registers of 15 and 34 columns, the errors of tables of two and three
+        columns were smallest with about this factor.
 
         Parameters
         ----------

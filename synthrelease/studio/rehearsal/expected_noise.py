@@ -40,7 +40,7 @@ class ExpectedAnswer:
     table : the columns of the measured table with the best answer; empty if no table has all columns of the question.
     cells : number of cells that are added up.
     off : margin of error of the count of the question, in rows, which holds in 95 of 100 releases; None without a table.
-    why : why there is no expected error; empty if there is one.
+    why : the reason if there is no expected error; otherwise empty.
     """
 
     question: str
@@ -51,7 +51,7 @@ class ExpectedAnswer:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """Return the error in rows of the count of one bin of each column, from the table that measures it best."""
+    """For one bin of each column, return the error of the count in rows, from the most accurate table."""
     errors: dict[str, float] = {}
     for table in tables:
         for name, size in zip(table.columns, table.sizes, strict=True):
@@ -149,7 +149,7 @@ class SurveyErrors:
     sampling : error due to drawing clusters (or rows) within strata, as the design does.
     missing : error due to missing answers, which are as frequent as in the public file, by stratum and weight class.
     noise : error due to the noise of the measured table with the best answer; None if no table has the columns.
-    why : why there are no errors; empty if there are.
+    why : the reason if there are no errors; otherwise empty.
     """
 
     question: str
@@ -245,7 +245,7 @@ def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, 
     shape = [len(column.labels) for column in columns]
     present, may_count = np.ones(math.prod(shape), dtype=bool), asked.where.mask(columns)
     for axis, column in enumerate(columns):
-        if column.name in (asked.column, *asked.met.columns):  # whoever answers there may count
+        if column.name in (asked.column, *asked.met.columns):  # a row counts only if it has an answer in this column
             present &= over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
             may_count = np.broadcast_to(may_count.any(axis=axis, keepdims=True), shape)
     figures = of_cells(asked.column) if asked.column else asked.met.mask(columns).ravel().astype(float)

@@ -85,8 +85,8 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
     Returns
     -------
     None if the rows do not determine the estimates: if a column is a linear function of the others, or if a line separates the
-    outcomes, so that the likelihood has no maximum. Separation is detected by the steps of Newton's method: they stay about 1
-    in the linear predictor, while near a maximum they shrink quadratically.
+    outcomes, so that the likelihood has no maximum. The steps of Newton's method show separation: they stay about 1 in the
+    linear predictor. Near a maximum, the steps shrink quadratically.
 
     Notes
     -----

@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTable:
-    """A table whose cells are all counted with noise, whatever the data.
+    """A table that the plan measures for any data: each cell is counted with noise.
 
     Attributes
     ----------

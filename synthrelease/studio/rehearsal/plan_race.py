@@ -52,8 +52,7 @@ from synthrelease.studio.rehearsal.dependence import (
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8
-"""Shares of the associations to preserve in fits to public rows: for a cheaper plan, and the aim of a draft.
-"""
+"""Shares of the associations to preserve in fits to public rows: for a cheaper plan, and the aim of a draft."""
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 """Smallest and largest epsilon of a whole release that can be drafted."""
 _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
@@ -61,22 +60,20 @@ _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 AIMED = Fraction(2)
 """Epsilon of a whole release above which the draft asks the steward whether the release is worth its cost."""
 TELLING = 1.25
-"""The preserved share is estimated if the distance of independent columns is at least this multiple of that of another sample.
-"""
+"""The preserved share is estimated if the distance of independent columns is at least this multiple of the distance of another
+sample."""
 BETTER = 0.05
-"""Least gain in the preserved share for which a draft uses wider bins or a generator without published tables.
-"""
+"""Least gain in the preserved share for which a draft uses wider bins or a generator without published tables."""
 CLEARLY = 0.02
 """Smaller differences between shares may be due to the noise of single fits."""
 PRIOR_WEIGHT = 30
 """Number of records that the uniform prior of a drafted generator counts for. With 100 records, pure fits to 2,000 rows of
-Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs).
-"""
+Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs)."""
 # Largest number of fits for a share (the third and fourth only if the first two differ). The least part of Cramer's V that a
 # fit must preserve of a pair, or the pair is lost. (V is proportional to the root of the mean square contingency.)
 _FITS, _LOST = 4, 0.5
 _WITHIN_REACH = 0.03
-"""At a smaller epsilon, new tables are searched only if the old ones miss the wanted share by at most this difference."""
+"""At a smaller epsilon, new tables are searched only if the old tables miss the wanted share by at most this difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +138,8 @@ class Kept:
 
     Attributes
     ----------
-    share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample; only of the
-        pairs with the strongest associations, if it cannot be estimated from all pairs; None if it cannot be estimated at all.
+    share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample; if this
+        cannot be estimated, the share for the pairs with the strongest associations; None if there is no estimate.
     error : standard deviation of the share between the fits; their number is `fits`.
     off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns: for the fits, for
         independent columns, and for another sample.
@@ -151,7 +148,7 @@ class Kept:
     strongest_alone : whether the share is only about the pairs with the strongest associations.
     of_all_rows : whether the held-out rows are all rows of persons, of whom a release has only some rows.
     in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
-        bins, and the smaller share counts.
+        sets of bins, and the smaller share counts.
     """
 
     share: float | None
@@ -172,7 +169,7 @@ class Kept:
         return tuple(pair for pair in self.lost if pair.strong)
 
     def better(self, other: Kept) -> bool:
-        """Return whether this result loses fewer pairs and preserves as much, or less by at most a standard error."""
+        """Return whether this result loses fewer pairs, and preserves at most one standard error less."""
         slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
         as_much = self.share is None or other.share is None or self.share >= other.share - slack
         return as_much and len(self.lost) < len(other.lost)
@@ -193,7 +190,7 @@ class Kept:
     @property
     def _lost_in_words(self) -> str:
         if not self.lost:
-            return "They lost no associated pair."
+            return "The fits lost no associated pair."
         n_lost = len(self.strong_lost)
         lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
         if n_rare := len(self.lost) - n_lost:
@@ -515,8 +512,8 @@ class Raced:
 
     @property
     def surely(self) -> float:
-        """Return the preserved share minus its standard error. A plan replaces one with a larger epsilon only if this value is
-        large enough.
+        """Return the preserved share minus its standard error. A plan replaces a plan with a larger epsilon only if this value
+        is large enough.
         """
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
@@ -554,7 +551,7 @@ class PlanRace:
     pairs : all pairs of columns.
     ordered : order of the columns (`Background.ordered`).
     missing : columns whose last bin is the bin of missing values.
-    others : cost of everything but the tables, as a function of the epsilon of the whole release.
+    others : cost of all parts except the tables, as a function of the epsilon of the whole release.
     progress : called for every fit.
     """
 
@@ -589,8 +586,8 @@ class PlanRace:
         needed = needed_of(best.share)
         for total in sorted((total for total in _TOTALS if above < total < most), reverse=True):
             if needed > best.share - CLEARLY / 2 or total < self._others(total) * Fraction(3, 2):
-                break  # with less epsilon less is kept: nothing cheaper is within reach
-            cheaper = self.fitted(total, best.told)  # the same tables, before others are looked for
+                break  # a smaller epsilon preserves less, so no cheaper plan is possible
+            cheaper = self.fitted(total, best.told)  # first try the same tables with less budget
             if told is None and best.share >= ENOUGH and needed - _WITHIN_REACH <= cheaper.surely < needed:
                 cheaper = self.at(total)
             if cheaper.surely < needed:
@@ -700,8 +697,8 @@ class PlanRace:
         return (promise or self._promise).purse(max(total - self._others(total), total / 4))
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
-        """Return a generator that measures these tables, with agreements in place of the tables of pairs of columns with two
-        bins if asked for.
+        """Return a generator that measures these tables, with agreements, if requested, in place of the tables of pairs of
+        columns with two bins.
         """
         pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
         tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
@@ -721,14 +718,13 @@ _LEAST_FOR_AGREEMENTS = 5
 the noise too little (docs/generators.md)."""
 
 _MOST_FOR_OWN_TABLES = 30
-"""The largest number of columns for which fits with tables of their own are tried, and the largest number of columns with more
-than two bins for which agreements are tried. For 50,000 rows and 50 columns, trials of such fits took 160 CPU s (2026-11-27),
-and trials of agreements 257 (2026-11-28)."""
+"""The largest number of columns for which fits that find their own tables are tried, and the largest number of columns with
+more than two bins for which agreements are tried. For 50,000 rows and 50 columns, trials of such fits took 160 CPU s
+(2026-11-27), and trials of agreements 257 (2026-11-28)."""
 
 _MOST_BESIDE_ENOUGH = 15
 """Largest number of columns for fits that find their own tables if published tables preserve enough. For 23 columns of NIST's
-excerpt, two such fits took 11 CPU s.
-"""
+excerpt, two such fits took 11 CPU s."""
 
 
 def needed_of(most: float) -> float:
@@ -746,7 +742,7 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
 
 
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
-    """Return the question whether a large epsilon, which the user did not request, is worth its cost; else an empty text.
+    """Return a question to the user if the draft has a large epsilon that the user did not request; otherwise an empty text.
 
     Parameters
     ----------
@@ -762,7 +758,7 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
     """Return sentences on the measuring method that preserved most, the differences to other methods, and the smaller epsilon
-    that preserves as much as the draft. Empty if only one method was tried.
+    that preserves as much as the draft. The list is empty if only one method was tried.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:

@@ -149,7 +149,7 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
     Parameters
     ----------
     about : everything that the results depend on (specification, data, seed, versions). A file of another rehearsal is refused.
-        A seed "" takes the seed of the file, or draws one for a new file.
+        With the seed "", an existing file keeps its seed, and a new file gets a random seed.
 
     Raises
     ------
@@ -243,7 +243,7 @@ class Rehearsal:
 def rehearse(
     spec: ReleaseSpec, request: RehearsalRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> Rehearsal:
-    """Rehearse a release on public data. Reads nothing private, and has no privacy guarantee.
+    """Rehearse a release on public data. The rehearsal reads no private data, and has no privacy guarantee.
 
     Results are stored at once in attempts.sqlite in the folder `request.out`. A call with the same
     arguments continues an earlier rehearsal.
@@ -371,7 +371,7 @@ class _Course:
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """Return the closer look at the best configuration, or at the one nearest to acceptance."""
-        if self.spec.options.partition is not None:  # a look compares with all rows
+        if self.spec.options.partition is not None:  # the comparison needs all rows
             return None
         attempts = [list(result.values()) for result in results]
         index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
@@ -462,7 +462,7 @@ class _Course:
         keep: Callable[[Any], None] = lambda result: None,
         size: Callable[[Any], int] = lambda result: 1,
     ) -> list[Any]:
-        """Run the tasks of a phase and store their results. Starts no further task if the time is used up or the user stops the
+        """Run the tasks of a phase and store their results. No further task starts if the time is used up or the user stops the
         rehearsal.
 
         Parameters

@@ -35,8 +35,8 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 
     Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of these persons whose
     continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
-    < k_0. The source describes the rule informally; this is the rule used here. Without categorical quasi-identifiers, c counts
-    all other persons.
+    < k_0. The source describes the rule informally. This function uses the rule above. Without categorical quasi-identifiers, c
+    counts all other persons.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
 
     share : of all persons, from 0 to 1.
     mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.
-    correct_attribution : how often a random match agrees with the person in every other column, from 0 to 1.
+    correct_attribution : share of random matches that agree with the person in every other column, from 0 to 1.
 
     Parameters
     ----------
@@ -108,10 +108,10 @@ def risk_report(
 
     Notes
     -----
-    The source gives I_i for partially synthetic data, whose rows still belong to persons. True and false match rates are
-    those of Reiter and Mitra, with the rows' identity, which fully synthetic rows do not have, replaced by agreement in
-    all columns; where every column is a quasi-identifier each unique match is therefore true. A true match may also be the
-    prediction of a good model for every similar person. None of these statistics is a guarantee; differential privacy is one.
+    The source gives I_i for partially synthetic data, whose rows still belong to persons. The true and false match rates follow
+    Reiter and Mitra. Fully synthetic rows have no identity, so agreement in all columns replaces it. If every column is a
+    quasi-identifier, each unique match is therefore true. A true match may also be the prediction of a good model for every
+    similar person. These statistics are no guarantee. Only differential privacy is a guarantee.
 
     Source
     ------
@@ -121,7 +121,7 @@ def risk_report(
 
     Privacy
     -------
-    None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
+    None: the figures are exact functions of the original. So the original must be a `PublicTable`.
     """
     public.check_copies(copies)
     if not quasi_identifiers:

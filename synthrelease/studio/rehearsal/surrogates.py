@@ -32,7 +32,8 @@ from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_toml, value_text
 
-# Bands: ranges of a column's values in published tables, as ranges of whole units. Their limits divide a column into cells.
+# Bands: ranges of a column's values in published tables, as ranges of whole units. The limits of the bands divide a column into
+# cells.
 
 MAX_BANDS = 1000
 """Largest number of bands of a table, and of categories of a column."""
@@ -53,7 +54,7 @@ class Band:
 class Units:
     """The values of a column as whole numbers (units): first <= unit < stop.
 
-    A whole number or month is itself, a real number a multiple of 1 / scale, a category its place in the list.
+    A whole number or month is its own unit. A real number is a multiple of 1 / scale. A category is its position in the list.
     """
 
     kind: str
@@ -156,7 +157,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) indices of the bands that contain the cells. The bands cover all cells."""
+    """Return the (n_cells,) indices of the bands that contain the cells. Every cell lies in a band."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -221,9 +222,9 @@ class GroupSums:
 def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1e-12) -> np.ndarray:
     """Scale a table to each margin in turn until a cycle changes nothing.
 
-    Consistent margins are all met, and of all tables with these margins the result has the smallest relative entropy to the
-    start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle; the result is the mean of the last cycle, so
-    that the order of the margins in the file does not matter.
+    The result meets all margins if they are consistent. Among all tables with these margins, the result has the smallest
+    relative entropy to the start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle; the result is the mean
+    of the last cycle, so that the order of the margins in the file does not matter.
 
     Parameters
     ----------
@@ -255,7 +256,8 @@ _ROWS = 100_000
 
 
 def check_table_path(path: str | Path) -> Path:
-    """Return the path if its suffix is known, the file does not exist and its folder exists. Call this before a long draw.
+    """Return the path if its suffix is known, the file does not exist and its folder exists. Call this function before a long
+    draw.
 
     Raises
     ------
@@ -508,7 +510,8 @@ def _inside(place: str) -> Iterator[None]:
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
-    """Return a mistake in a table or column with its path in the file. `whole` is the value to show if the mistake has none."""
+    """Return a mistake in a table or column with its path in the file. `whole` is the value to show if the mistake has no
+    value."""
     found = whole if error.found is None else error.found
     return Problem(file=file, path=f"{path}.{error.place}", expected=error.expected, found=found)
 
@@ -520,8 +523,8 @@ class PublishedFigures:
     Attributes
     ----------
     path : path of the table in the file.
-    given : the columns on which the distribution depends; `given_bands` has the bands of each, which cover all its values.
-    bands : the bands of the column `of` itself; empty in a table of means.
+    given : the columns on which the distribution depends; `given_bands` has the bands of each, which cover all values of the
+        column. bands : the bands of the column `of`; empty in a table of means.
     figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
         standard deviations.
     """
@@ -691,7 +694,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
     Raises
     ------
-    SpecError : with every mistake that was found; rows are only checked if the rest has no mistake.
+    SpecError : with every mistake that was found; rows are checked only if the other parts have no mistake.
     """
     name = str(path)
     model = validated(FactsFile, read_toml(path), name)
@@ -735,7 +738,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Yield problems for unknown columns and sources, and for a column that is named twice or as a condition on itself."""
+    """Yield problems for unknown columns and sources, and for a column that is named twice, or that is its own condition."""
     for path, fact in model.facts():
         used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
         for key, name in used:
@@ -782,7 +785,7 @@ class Groups:
 
     Attributes
     ----------
-    of_cells : for each parent, (n_cells of the parent,) the group of each of its cells.
+    of_cells : for each parent, (n_cells of the parent,) the group of each cell of the parent.
     rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and select the row of the
         table for every combination of groups.
     """
@@ -898,7 +901,7 @@ class GivenParents:
 
     Attributes
     ----------
-    groups : for each parent, (n_cells of the parent,) the group of each of its cells.
+    groups : for each parent, (n_cells of the parent,) the group of each cell of the parent.
     shares : (n_groups, ..., n_cells) share of each cell of the column, given a group of each parent.
     moments : (n_groups, ..., 2) mean and standard deviation, for a column that is drawn from means.
     """
@@ -946,8 +949,8 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Return the columns in an order in which each follows its parents, as near to the order of the file as possible. Raises
-    SpecError if columns depend on each other in a circle.
+    """Return the columns in an order in which each follows its parents, otherwise in the order of the file. Raises SpecError if
+    columns depend on each other in a circle.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)

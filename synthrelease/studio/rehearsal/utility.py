@@ -55,13 +55,13 @@ def student_interval(
 
 
 def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceIntervals) -> np.ndarray:
-    """Return the overlap of two intervals: the share of each that the other one covers, averaged over the two.
+    """Return the overlap of two intervals: the share of each interval that the other interval covers, averaged over both.
 
     0.5 [ (min(U_orig, U_syn) - max(L_orig, L_syn)) / (U_orig - L_orig) + the same / (U_syn - L_syn) ]
 
     Returns
     -------
-    (k,) overlaps: 1 for equal intervals, at most 1, negative for disjoint ones (the further apart, the lower, without a
+    (k,) overlaps: 1 for equal intervals, at most 1, negative for disjoint intervals (lower for a larger distance, without a
     bound). NaN if an interval has no width or an end is NaN.
 
     Source
@@ -81,17 +81,16 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 # Logistic regression of "synthetic" on the cells of a stacked table: one line of the design per cell, not per row.
 
-# Penalty on squared coefficients, in units of the log-likelihood of one row. It keeps coefficients finite if a bin occurs
-# in only one table, and is too weak to matter otherwise.
+# Penalty on squared coefficients, in units of the log-likelihood of one row. The penalty keeps coefficients finite if a bin
+# occurs in only one table, and is too weak to matter otherwise.
 _RIDGE = 1e-6
 
 _CONVERGED = 1e-7
 _CONVERGED_PER_ROW = 1e-13
-"""Allowed difference from the largest log-likelihood (about 0.7 per row); the second part covers rounding errors.
-"""
+"""Allowed difference from the largest log-likelihood (about 0.7 per row); the second part covers rounding errors."""
 
-# Initial coefficient of a bin that occurs in only one table. Its likelihood has no maximum, and from 0 Newton's method
-# would take many steps of about 1.
+# Initial coefficient of a bin that occurs in only one table. The likelihood of such a coefficient has no maximum, and from 0
+# Newton's method would take many steps of about 1.
 _ONE_SIDED = 15.0
 
 _MOST_STEPS = 200
@@ -130,7 +129,7 @@ class StackedDesign:
             indicated = np.flatnonzero(in_both)
             indicated = indicated[
                 indicated != np.argmax(in_both)
-            ]  # the most frequent bin is the reference: the tables share it, if any
+            ]  # the most frequent bin is the reference, because both tables are most likely to have it
             blocks.append(sparse.csr_matrix((np.ones(len(rows)), (cells, digits)), shape=(len(rows), size))[:, indicated])
             starts.append(_ONE_SIDED * ((only == in_both).astype(float) - (only == 0))[indicated])
         products = _products(public, stacked)
@@ -146,7 +145,7 @@ class StackedDesign:
         """Return k, the rank of the model matrix."""
         gram = self.design.gram(self.rows)
         scale = np.sqrt(np.diag(gram))
-        scale[scale == 0] = 1.0  # a product can vanish in all cells
+        scale[scale == 0] = 1.0  # a product of two features can be 0 in all cells
         return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
 
     def probabilities(self) -> np.ndarray:
@@ -154,15 +153,15 @@ class StackedDesign:
 
         Raises
         ------
-        ArithmeticError : if Newton's method does not converge. The likelihood is concave, so this would be a mistake in the
-            program.
+        ArithmeticError : if Newton's method does not converge. The likelihood is concave, so such a failure would be a mistake
+            in the program.
         """
         penalty = np.full(len(self.start), _RIDGE)
         penalty[0] = 0.0
         enough = _CONVERGED + _CONVERGED_PER_ROW * self.rows.sum()
 
         def small(step: np.ndarray, maximum: NewtonResult) -> bool:
-            return bool(maximum.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
+            return bool(maximum.gradient @ step < enough)  # twice the possible gain, if the likelihood is nearly quadratic
 
         maximum = most_likely(self.design, self.rows, self.synthetic, self.start, penalty, small, _MOST_STEPS)
         if maximum is None or not maximum.reached:
@@ -197,13 +196,12 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
 Rule = Literal["partial", "simple"]
 """The variance of the mean over M copies of k rows from an original of n rows; v is the mean variance inside the copies.
 
-partial : v + b / M, for copies that are independent given the original: partially synthetic copies with parameters drawn from
-    their posterior (Reiter 2003), and separate runs of a generator with separate noise, as in a rehearsal, with k = n. Proof
-    for runs: the variance of the mean is the variance v of the common estimate, plus 1/M of the variance of a copy, which b
-    estimates.
+partial : v + b / M, for copies that are independent given the original. Examples are partially synthetic copies with parameters
+    drawn from their posterior (Reiter 2003), and separate runs of a generator with separate noise, as in a rehearsal, with k =
+    n. Proof for runs: the variance of the mean is the variance v of the common estimate, plus 1/M of the variance of a copy,
+    which b estimates.
 simple : (k / n + 1 / M) v, for fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
-    k v / n is the variance of the original's estimate, and v the variance of a copy about it (Raab, Nowok & Dibben 2017).
-"""
+    k v / n is the variance of the original's estimate, and v the variance of a copy about it (Raab, Nowok & Dibben 2017)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -238,7 +236,7 @@ class Combined:
     def degrees_of_freedom(self) -> np.ndarray:
         """Return the (k,) degrees of freedom nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar.
 
-        nu is at least M - 1. It is infinite where b is 0, and for the rule "simple". The code computes the equal expression (M
+        nu is at least M - 1. nu is infinite where b is 0, and for the rule "simple". The code computes the equal expression (M
         - 1) (T / (r v_bar))^2, which needs no division by v_bar.
         """
         between = self.between_variance / self.n_copies * (self.rule == "partial")
@@ -257,8 +255,8 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
     Parameters
     ----------
     estimates : (M, k) or (M,) q_m, for example the coefficients of a regression that was fitted to each copy.
-    variances : same shape, v_m, their squared standard errors, each computed as if its copy were the original data.
-        NaN, where a copy has no such estimate, makes the combined figures NaN.
+    variances : same shape, v_m, their squared standard errors, each computed as if the copy were the original data. NaN, where
+        a copy has no such estimate, makes the combined figures NaN.
     rule, size_ratio : the kind of copies, and k / n, rows of a copy over rows of the original.
 
     Notes
@@ -314,13 +312,13 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
     """Return the pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
 
     The model has an indicator for every bin of every column, and for every two columns with numbers the product of their
-    standardised numbers: it sees differences in any single column, and in the correlations.
+    standardised numbers: the model detects differences in single columns and in correlations.
 
     Notes
     -----
-    The source has the tables of equal size and 1/2 for c. The null expectation is for rows that are drawn given the
-    original (resampled, or from a model that fits it): only their own sampling counts, not that of the original, which is
-    the factor 1 - c. A ratio is fair when every bin has at least some five rows.
+    The source has the tables of equal size and 1/2 for c. The null expectation is for rows that are drawn given the original
+    (resampled, or from a model that fits it): only the sampling of these rows counts, not the sampling of the original. This
+    gives the factor 1 - c. The ratio is reliable if every bin has at least about five rows.
 
     Source
     ------
@@ -341,7 +339,7 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
 # A regression on original and on synthetic data: how far confidence intervals overlap, and differences in standard errors.
 
 _LINEAR_RANK_TOLERANCE = 1e-10
-"""Smallest eigenvalue of the correlation matrix of the features with which the coefficients count as determined."""
+"""Smallest eigenvalue of the correlation matrix of the features at which the coefficients count as determined."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -405,7 +403,7 @@ def compare_regressions(
     """Return the comparison of a regression of `target` on `features` and an intercept, on the original and on M synthetic
     copies.
 
-    A feature has the representative value of its bin; so has the target of a linear regression (least squares). With
+    A feature has the representative value of its bin, and so does the target of a linear regression (least squares). With
     `positive`, the regression is logistic (maximum likelihood): the outcome is whether the target is in one of these bins. With
     two or more copies, the synthetic interval follows the combining rules (`combine`). With one copy, it is the interval of
     this copy, analysed as if the copy were the original.
@@ -465,8 +463,8 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
 
     Returns
     -------
-    A fit of NaN if the rows do not determine it: no more rows than coefficients, a feature that is constant or a linear
-    function of the others, and outcomes that a line separates.
+    A fit of NaN if the rows do not determine it: if there are no more rows than coefficients, if a feature is constant or a
+    linear function of the other features, or if a line separates the outcomes.
 
     Raises
     ------
@@ -485,7 +483,7 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
     if fit is None:
         nothing = np.full(design.shape[1], np.nan)
         return Line(estimates=nothing, standard_errors=nothing, degrees_of_freedom=math.inf)
-    at_zero = np.concatenate([[1.0], -means])  # the intercept is the line at x = 0, so far from the means
+    at_zero = np.concatenate([[1.0], -means])  # the intercept is the value of the line at x = 0; distance of 0 from the means
     errors = np.sqrt(np.concatenate([[at_zero @ fit.covariance @ at_zero], np.diag(fit.covariance)[1:]]))
     estimates = np.concatenate([[at_zero @ fit.estimates], fit.estimates[1:]])
     return Line(estimates=estimates, standard_errors=errors, degrees_of_freedom=math.inf)
@@ -500,7 +498,7 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
 
     Returns
     -------
-    A fit of NaN if n <= k or a feature is constant or a linear function of the others.
+    A fit of NaN if n <= k, or if a feature is constant or a linear function of the other features.
     """
     layout, weights = table.layout, table.counts.astype(float)
     response = public.numbers("target", target)[table.digits(layout.index(target))]
@@ -525,7 +523,7 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
     slopes = inverse @ (standard.T @ (weights * (response - response_mean)) / n)
     residuals = response - response_mean - standard @ slopes
     variance = float(weights @ residuals**2) / (n - k)
-    at_zero = means / spreads  # the intercept is the line at x = 0, so many spreads from the means
+    at_zero = means / spreads  # the intercept is the value of the line at x = 0; distance of 0 from the means, in spreads
     intercept_variance = variance / n * (1 + at_zero @ inverse @ at_zero)
     return Line(
         estimates=np.array([response_mean - at_zero @ slopes, *(slopes / spreads)]),

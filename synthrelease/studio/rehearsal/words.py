@@ -64,8 +64,8 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
     sentences = [
         f"How often this plan finds no table: in {percent(judgement.nothing)} of the releases, "
         f"{_at_most(judgement.nothing_high)} (95% interval). This is estimated from {judgement.attempts} new attempts on the "
-        f"public file{fits}, which chose neither the budget nor the rounds. {accepted}. The search runs {judgement.rounds:.1f} "
-        "rounds on average."
+        f"public file{fits}, which had no influence on the budget or the rounds. {accepted}. The search runs "
+        f"{judgement.rounds:.1f} rounds on average."
     ]
     if judgement.nothing > wanted:
         sentences.append(
@@ -196,7 +196,7 @@ def generator_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """Return an explanation of negative values, for criteria that can have them; empty without such criteria."""
+    """Return an explanation of negative values; empty if no criterion can have a negative value."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
@@ -246,7 +246,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         "give the regression more epsilon (it is charged once, not in every round)" if fitted else "",
         "widen the threshold that fails",
         "use the one-step form of the criterion, which needs no private regression" if fitted else "",
-        "stop sooner, with fewer `rounds` or a larger stop_probability (this saves time and epsilon)" if until else "",
+        "stop sooner: fewer `rounds` or a larger stop_probability save time and epsilon" if until else "",
     ]
     sentences.append(
         "An unlucky search costs time, and if it finds no table the budget. If this is too likely: "
@@ -342,7 +342,7 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
     if verdict.pairs_off is not None:
         sentences.append(
             f"Tables of two associated columns: in a typical candidate {percent(verdict.pairs_off)} of the rows are in a wrong "
-            f"cell, on average. With independent columns it would be {percent(verdict.pairs_off_if_independent)}."
+            f"cell, on average. With independent columns, this share would be {percent(verdict.pairs_off_if_independent)}."
         )
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
     if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
@@ -395,9 +395,9 @@ def projection_advice(rehearsal: Rehearsal) -> str:
     projection = rehearsal.spec.space[look.configuration].projection
     return (
         f"The projection ({projection.in_short}) replaces {percent(look.replaced)} of the rows by copies of other rows. Copies "
-        "add no information: estimates from them look more precise than they are. Use a smaller minimum count, fewer columns "
-        "or coarser bins. To remove rare combinations of a few columns, use the projection 'frequent_combinations' and the "
-        "criterion 'face_privacy' with the same `columns`."
+        "add no information, so estimates from the copies look more precise than they are. Use a smaller minimum count, fewer "
+        "columns or coarser bins. To remove rare combinations of a few columns, use the projection 'frequent_combinations' "
+        "and the criterion 'face_privacy' with the same `columns`."
     )
 
 

@@ -1,5 +1,7 @@
-"""Compute the tables of the five source papers again, beside the printed values, and list the errors found in the papers.
+"""Recompute the tables of the five source papers, compare them with the printed values, and list the errors found in the
+papers.
 
 `printed.toml` has the printed values, `tables` the tables that follow from formulas, and `experiments` the tables that need
-runs. `synthrelease reproduce` writes the page docs/sources.md. Only public and made-up data are used, and nothing is spent.
+experiments. `synthrelease reproduce` writes the page docs/sources.md. Only public and made-up data are used, and nothing is
+spent.
 """

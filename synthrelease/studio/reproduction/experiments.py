@@ -90,7 +90,7 @@ def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSp
 
 
 def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
-    """Return epsilon for a pure family, else the largest rho that costs at most epsilon at `DELTA`.
+    """Return epsilon for a pure family; for other families, the largest rho that costs at most epsilon at `DELTA`.
 
     A Gaussian family uses the exact curve; other families use the general conversion, to 1e-6.
     """
@@ -153,14 +153,14 @@ INCOME_EPSILON = 6 * math.log(2)
 
 
 class Incomes(NamedTuple):
-    """A table with missing incomes, and the mean of all incomes before some were hidden."""
+    """A table with missing incomes, and the mean of all incomes before some incomes were removed."""
 
     table: GappedTable
     mean: float
 
 
 def incomes(generator: np.random.Generator, n: int = 60_000) -> Incomes:
-    """Draw a table of incomes and hide some of them. Return the table with the true mean."""
+    """Draw a table of incomes and remove some of them. Return the table with the true mean."""
     age, sex, level = CELLS.T
     size = np.exp(-0.5 * ((age - 3) / 2.5) ** 2) * np.exp(-0.25 * level)
     cells = generator.choice(len(CELLS), n, p=size / size.sum())
@@ -202,11 +202,11 @@ def imputed_globally(table: GappedTable, epsilon: float, generator: np.random.Ge
 
 
 def missing_as_a_bin(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """Return a mean income from one noisy histogram of cell by income, with missing as a bin. The mean of the known incomes of
-    a cell is used for all its records.
+    """Return a mean income from one noisy histogram of cell by income, with a bin for missing incomes. All records of a cell
+    get the mean of the known incomes of the cell.
 
-    Replacing a record changes two counts by 1, so each count gets discrete Laplace noise of scale 2 / epsilon. Everything after
-    the noise is post-processing.
+    Replacing a record changes two counts by 1, so each count gets discrete Laplace noise of scale 2 / epsilon. All computation
+    after the noise is post-processing.
     """
     bins = LARGEST // STEP + 2
     income = np.where(table.gaps, bins - 1, np.nan_to_num(table.values) // STEP).astype(np.int64)
@@ -230,7 +230,7 @@ METHODS: dict[str, Callable[[GappedTable, np.random.Generator], float]] = {
     "a separate bin, epsilon 1": lambda table, g: missing_as_a_bin(table, 1.0, g),
     "a separate bin, epsilon 0.3": lambda table, g: missing_as_a_bin(table, 0.3, g),
 }
-"""Estimators of the mean income; epsilon is 6 ln 2 unless the name has another one."""
+"""Estimators of the mean income; epsilon is 6 ln 2 unless the name states another epsilon."""
 
 
 def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:
@@ -245,7 +245,8 @@ def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:
 
 
 def imputation() -> Rows:
-    """Return the squared errors of the estimators of a mean income with missing values: printed, mean and median over runs."""
+    """Return the squared errors of the estimators of a mean income with missing values: as printed, and the mean and median
+    over runs."""
     texts, errors = dict(printed()["imputation"]["rows"]), income_errors(RUNS)
     squared = {name: values**2 for name, values in errors.items()}
     return [[name, texts.get(name, ""), f"{np.mean(mse):,.1f}", f"{np.median(mse):,.1f}"] for name, mse in squared.items()]
@@ -257,7 +258,7 @@ EXPERIMENTS: Mapping[str, Callable[[], Rows]] = {
     "counties": counties_swapped,
     "imputation": imputation,
 }
-"""The tables that need runs."""
+"""The tables that need experiments."""
 TABLES = {**FORMULAS, **EXPERIMENTS}
 
 

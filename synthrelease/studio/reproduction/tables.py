@@ -1,4 +1,4 @@
-"""Compute the tables of the source papers that follow from formulas, with each printed value beside the computed one."""
+"""Compute the tables of the source papers that follow from formulas, with each printed value beside the computed value."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def printed() -> Mapping[str, Any]:
 
 
 Rows = list[list[str]]
-"""The rows of a table, with printed and computed values. An empty text is a value that the paper does not print.
-"""
+"""The rows of a table, with printed and computed values. An empty text is a value that the paper does not print."""
 
 
 def markdown(columns: Sequence[str], rows: Rows) -> str:
@@ -125,8 +124,8 @@ def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
 
 
 def strata() -> Rows:
-    """Return the largest weights, the choice of strata and the standard deviations of the running example. Each cell has
-    the printed value and ours, separated by a slash.
+    """Return the largest weights, the choice of strata and the standard deviations of the running example. Each cell has the
+    printed value and the computed value, separated by a slash.
     """
     example, (samples, sets) = printed()["strata"], running_example()
     alpha = 0.01 / selection_epsilon(1, score_sensitivity(list(sets.values())), "replace one")

@@ -268,7 +268,7 @@ def test_a_figure_that_its_noise_cannot_reach_is_found() -> None:
         one["interval"] = interval_of(tables, one["name"])
         report = looked_at(rich_bundle(), tables)
         assert report is not None
-        assert any("out of reach of its noise" in problem for problem in problems(report)) is found, sds
+        assert any("a value that the noise cannot explain" in problem for problem in problems(report)) is found, sds
 
 
 def test_the_distance_of_a_noisy_line_is_within_its_range() -> None:

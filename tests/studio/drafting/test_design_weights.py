@@ -124,7 +124,7 @@ def test_a_column_that_cannot_be_loaded_is_left_out_and_stops_nothing(tmp_path: 
     found = drafted("odd", STAYS, tmp_path)
     assert "odd" not in [column.name for column in found.columns]
     (left,) = [left for left in found.left_out if left.source == "odd"]
-    assert left.because.startswith("it could not be drafted (expected ")
+    assert left.because.startswith("the column could not be drafted (expected ")
     assert "toml" not in left.because
 
 

@@ -210,7 +210,7 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "public.csv")
     configuration, _, found = write_draft("numbered", tmp_path / "public.csv", tmp_path)
     spec = load_spec(configuration)
-    assert [(left.source, left.because) for left in found.left_out] == [("", "it has no name in the header")]
+    assert [(left.source, left.because) for left in found.left_out] == [("", "the column has no name in the header")]
     assert read_public(tmp_path / "public.csv", spec.schema, spec.input, spec.raw).total == 900
 
 

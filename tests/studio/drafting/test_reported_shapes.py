@@ -164,7 +164,7 @@ SHAPES = [
         thread="sdv-dev/SDV#2413",
         what="remarks, each another one",
         content=lines([f"somebody said {row} times {row * row}" for row in range(ROWS)]).encode(),
-        left_out="it holds free text or names",
+        left_out="the column holds free text or names",
     ),
     Shape(
         thread="DataResponsibly/DataSynthesizer#37",
@@ -219,7 +219,7 @@ SHAPES = [
         what="a delimiter at the end of every line",
         content=("a,b,c,\n" + "".join(f"{row},\n" for row in THREES)).encode(),
         column="",
-        left_out="it has no name in the header",
+        left_out="the column has no name in the header",
     ),
     Shape(
         thread="pandas-dev/pandas#15203",
