@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -170,11 +171,25 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
+def without_exponents(content: bytes) -> bytes:
+    """Return estimates.csv of an earlier version as this version writes it: 1.99511e+07 becomes 19951100.
+
+    Examples
+    --------
+    >>> without_exponents(b"mean,income,1.99511e+07,-2e+15,3e-07")
+    b'mean,income,19951100,-2000000000000000,3e-07'
+    """
+    return re.sub(rb"(?<=,)-?\d[.\d]*e\+\d+(?=,)", lambda shown: b"%.0f" % float(shown[0]), content)
+
+
 def _six(value: float | None) -> str:
     """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all digits
     after rounding: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change it.
     """
-    return "" if value is None else f"{value if value == round(value) else float(f'{value:.6g}'):.15g}"
+    if value is None:
+        return ""
+    shown = value if value == round(value) else float(f"{value:.6g}")
+    return f"{shown:.0f}" if shown == round(shown) else f"{shown:.15g}"
 
 
 def _asked(

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.answers import listed as module
 from synthrelease.answers.averages import count_error, counted_rows, groups, shares_of_bins, term_in
-from synthrelease.answers.listed import EstimateLine, as_csv, listed, pairs
+from synthrelease.answers.listed import EstimateLine, as_csv, listed, pairs, without_exponents
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.bundle.estimates import read_lines
 from tests.answers.test_estimate import TABLE, release
@@ -137,3 +137,21 @@ def test_a_table_that_is_read_and_written_again_is_the_same(number: float) -> No
     assert as_csv(read_lines(written)) == written
     [again] = read_lines(written)
     assert again.estimate == pytest.approx(number, rel=5e-6)
+    assert without_exponents(written) == written
+
+
+@pytest.mark.parametrize("number", [2.0**53, 1e15, 123_456_789_012_345_678.0, -(2.0**60)])
+def test_whole_numbers_lose_no_digit(number: float) -> None:
+    written = as_csv([replace(listed(release(TABLE, ("ab",)))[0], estimate=number)])
+    assert f",{int(number)},".encode() in written
+    assert read_lines(written)[0].estimate == number
+
+
+@pytest.mark.parametrize("number", [19_951_123.4, -2_500_000.3, 1_234_567_890_123.5])
+def test_a_table_of_an_earlier_version_is_read_and_compared_without_its_exponents(number: float) -> None:
+    """Earlier versions wrote numbers that are not whole with six digits, and with an exponent above a million."""
+    lines = [replace(listed(release(TABLE, ("ab",)))[0], estimate=number, lower=number)]
+    ours = as_csv(lines)
+    theirs = ours.replace(f"{float(f'{number:.6g}'):.0f}".encode(), f"{number:.6g}".encode())
+    assert b"e+" in theirs
+    assert as_csv(read_lines(theirs)) == without_exponents(theirs) == ours

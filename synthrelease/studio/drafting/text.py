@@ -41,7 +41,9 @@ TEST = Fraction(1, 5)
 ONE_BY_ONE = 3
 """Up to this many columns that are left out for the same reason are listed one by one, more columns in one sentence."""
 _REMARK = 150
-"""The largest number of characters of a remark behind a header."""
+"""The largest number of characters of a remark behind a column."""
+_LONG = 400
+"""A column of codes or categories has one line of at most so many characters, without the remark."""
 
 
 def column_settings(release: str, column: ColumnDraft, *, of_member: bool = False) -> dict[str, object]:
@@ -101,6 +103,20 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
     """Return the lines of a TOML table, with the remarks as comments behind their settings."""
     comments = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
     return "\n".join(f"{key} = {toml(value)}{comments.get(key, '')}" for key, value in settings.items())
+
+
+def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
+    """Return a column in the table [columns], with its question above and its remark behind.
+
+    A column of numbers, which a steward edits most, and a long column have a line for each setting. Others have one line.
+    """
+    remark = f"{column.remark}; missing in {column.missing_rows} rows" if column.keeps_missing else column.remark
+    inline = f"{column.name} = {{ {', '.join(f'{key} = {toml(value)}' for key, value in settings.items())} }}"
+    if column.bins or len(inline) > _LONG:
+        inline = settings_text({f"{column.name}.{key}": value for key, value in settings.items()})
+    first, *others = inline.split("\n")
+    question = [comment(f"DOUBTFUL: {column.doubt}.")] if column.doubt else []
+    return "\n".join([*question, f"{first}  # {_one_line(remark)}", *others])
 
 
 @cache
@@ -394,9 +410,7 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         input=_input(file, weighted=any(column.weight for column in columns)),
         unit=unit_text(subject.unit, subject.left_out),
         columns=columns,
-        settings_of=lambda column, of_member=False: settings_text(
-            column_settings(name, column, of_member=of_member), {"missing": f"{column.missing_rows} public rows"}
-        ),
+        text_of=lambda column, of_member=False: column_text(column, column_settings(name, column, of_member=of_member)),
         left_out=_left_out(subject.left_out),
         design=design_settings(columns, subject.left_out),
         members=members,

@@ -142,3 +142,10 @@ def test_a_table_more_stands_behind_the_others_of_its_list_and_its_kind() -> Non
     assert first == 'a = 1\n\n[[rules]]\nnever = "age > 99"\n'
     with pytest.raises(ValueError, match="brackets"):
         edited('rules = [{ never = "x" }]\n', [Edit(path=("rules", 1), toml='{ never = "y" }')])
+
+
+def test_a_column_of_a_table_goes_with_the_question_above_it() -> None:
+    before = "# All columns\n[columns]\na = { kind = 'code' }  # 2\n"
+    question = "# DOUBTFUL: b?\n# b!\nb.kind = 'code'\nb.codes = ['b']\n"
+    behind = "# c?\nc = { kind = 'code' }\n"
+    assert edited(before + question + behind, [Edit(path=("columns", "b"))]) == before + behind

@@ -117,7 +117,7 @@ def test_sure_rules_stand_in_the_draft(found: tuple[list[Suggestion], pd.DataFra
     assert {rule.never for rule in spec.rules} == {rule.never for rule in suggestions}
     for rule in suggestions:
         assert rule.never.replace('"', '\\"') in text or rule.never in text
-    assert all("Suggested" in rule.why for rule in spec.rules)
+    assert all(rule.applies_to == ("synthetic",) for rule in spec.rules)
 
 
 def test_columns_may_be_left_in_peace(found: tuple[list[Suggestion], pd.DataFrame, Path]) -> None:
