@@ -628,6 +628,8 @@ _FILLERS = frozenset(WORDS["missing"]["days"])
 _OFTEN, _APART = 5, 3653
 """A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates."""
 _LOOKS_DATED = re.compile(r"\d{1,4}([-./ ])(\d{1,2}|[A-Za-z]{3})\1\d{2,4}.*|\d{8}|[A-Za-z]{3} \d.*", re.DOTALL)
+_SERIAL = re.compile(r"[2-5]\d{4}(\.\d+)?", re.ASCII)
+"""Days since 30 December 1899, from 1954 to 2064, perhaps with a time of day as a fraction."""
 _WHOLE_YEARS = 1096
 """A duration is drafted in years if its median is at least this number of days."""
 _GENERATION = 3653
@@ -727,6 +729,8 @@ def _without_fillers(answers: Answers) -> Answers:
     answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])
     texts = answers.texts
     form = next((form for form in FORMATS if texts and all(_format(form).read(text) for text in texts)), None)
+    if form is None and texts and _look_dated(texts):
+        form = date_format([text for text in texts if any(_parsed(text, form) for form in FORMATS)])
     if form is None or answers.entry.number:
         return answers
     days = {text: day for text in texts if (day := _format(form).read(text)) is not None}
@@ -744,11 +748,23 @@ def _without_fillers(answers: Answers) -> Answers:
 
 
 def _unclear_dates(answers: Answers) -> list[LeftOut]:
-    """Return a column of dates whose formats are unclear as left out, with the reason; empty for every other column."""
-    if not _look_dated(answers.texts) or not any(_parsed(text, form) for text in answers.texts for form in FORMATS):
+    """Return a column of dates whose formats are unclear as left out, with the reason; empty for every other column.
+
+    Spreadsheets store dates as days since 1900, such as 43831, and programs write 1 February 2020 as 1022020.
+    """
+    texts, because = answers.texts, ""
+    if answers.entry.number or answers.entry.code or answers.entry.labels:
         return []
-    because = "some of its dates have no format, or one in which day and month may be exchanged (write all as 2025-08-31 first)"
-    return [LeftOut(source=answers.source, because=because)]
+    n_days = sum(bool(_SERIAL.fullmatch(text)) for text in texts)
+    others = [text for text in texts if not _SERIAL.fullmatch(text)] if n_days else []
+    are_dates = [any(_parsed(text, form) for form in FORMATS) for text in others]
+    if n_days and all(are_dates) and (others or NAMES["date"].search(words_in(answers.source))):
+        because = "it has days as spreadsheets store them, such as 43831 for 2020-01-01"
+    elif answers.are_whole and date_format({text.zfill(8) for text in texts}):
+        because = "some of its dates have lost a leading zero"
+    elif _look_dated(texts) and any(_parsed(text, form) for text in texts for form in FORMATS):
+        because = "some of its dates have no format, or one in which day and month may be exchanged"
+    return [LeftOut(source=answers.source, because=f"{because} (write all as 2025-08-31 first)")] if because else []
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,9 @@ import pytest
 from synthrelease.enclave.ingest import read_public
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.column_draft import Answers, LeftOut
-from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates, drafted_columns
+from synthrelease.studio.drafting.public_file import read_public_file
 from tests.helpers.drafts import write_draft
 
 RANDOM = np.random.default_rng(11)
@@ -130,3 +132,46 @@ def test_a_draft_reads_the_dates_as_python_does(tmp_path) -> None:  # type: igno
     for label, (first, last) in bins.items():
         assert found[label] == int((days.between(first, last) & (frame["to"] != "99.99.9999")).sum())
     assert found["missing"] == 300
+
+
+def in_file(tmp_path: Path, name: str, texts: list[str]) -> ColumnDraft | LeftOut | None:
+    """The draft of a column beside another one: its first drafted column, or the reason why it is left out."""
+    ages = DRAWN.integers(18, 80, len(texts))
+    pd.DataFrame({"age": ages, name: texts}).to_csv(tmp_path / "file.csv", index=False)
+    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "file.csv"), {})
+    return next((one for one in [*columns, *left_out] if one.source == name), None)
+
+
+DRAWN = np.random.default_rng(65)
+DAYS = [date(2017, 1, 1) + timedelta(int(day)) for day in DRAWN.integers(0, 1500, 900)]
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "why"),
+    [
+        ("date of visit", [str((day - date(1899, 12, 30)).days) for day in DAYS], "days as spreadsheets store them"),
+        ("seen", [str(day if i % 9 else (day - date(1899, 12, 30)).days) for i, day in enumerate(DAYS)], "spreadsheets"),
+        ("seen", [day.strftime("%d%m%Y").lstrip("0") for day in DAYS], "lost a leading zero"),
+        ("seen", [day.strftime("%m%d%Y").lstrip("0") for day in DAYS], "lost a leading zero"),
+    ],
+)
+def test_dates_of_spreadsheets_and_without_a_zero_are_named(tmp_path: Path, name: str, texts: list[str], why: str) -> None:
+    found = in_file(tmp_path, name, texts)
+    assert isinstance(found, LeftOut)
+    assert why in found.because
+
+
+def test_other_numbers_of_five_and_of_eight_digits_are_no_dates(tmp_path: Path) -> None:
+    for name, low in (("income", 20_000), ("update", 43_000), ("area", 1_000_000)):
+        found = in_file(tmp_path, name, [str(low + int(extra)) for extra in DRAWN.exponential(4000, 900)])
+        assert not isinstance(found, LeftOut) or "2025-08-31" not in found.because
+
+
+@pytest.mark.parametrize("filler", ["1900-01-01", "31.12.9999", "99991231"])
+def test_fillers_among_dates_of_several_formats_are_missing(tmp_path: Path, filler: str) -> None:
+    forms = ["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d"]
+    texts = [filler if i % 10 == 0 else day.strftime(forms[i % 3]) for i, day in enumerate(DAYS)]
+    found = in_file(tmp_path, "seen", texts)
+    assert isinstance(found, ColumnDraft)
+    assert filler in found.missing_values
+    assert set(found.format.split(" or ")) == set(forms)
