@@ -115,8 +115,9 @@ def init(request: DraftRequest) -> None:
 
     Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing. Never use a private file. Bounds,
     bins and categories come from the file and are published without protection. A draft has at most 200 columns. In a wider
-    file, init drafts the columns with the strongest associations and lists them. The command tries generators and budgets on
-    the file, and drafts the cheapest release that preserves 85% of the associations.
+    file, init drafts the columns named by --important and the columns most associated with them, or else the columns with the
+    strongest associations, and lists the others. The command tries generators and budgets on the file, and drafts the cheapest
+    release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
         found = "both" if request.public else "neither"

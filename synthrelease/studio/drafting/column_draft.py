@@ -22,7 +22,7 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.generators.associations import cramers_v
+from synthrelease.generators.associations import LEAST_STRENGTH
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
@@ -417,6 +417,10 @@ ORDER = (
     f"columns are ranked by the mean Cramer's V with their {PARTNERS} most associated columns, times their share of rows with "
     "a value; a design weight ranks first"
 )
+ORDER_BY_IMPORTANT = (
+    "columns are ranked by Cramer's V with the most associated of the columns that --important names, times their share of "
+    f"rows with a value, and below {LEAST_STRENGTH:g} by the mean V with their {PARTNERS} most associated columns"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -459,36 +463,53 @@ ALL = AskedFor()
 
 
 def chosen_columns(
-    columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int, most: int = MOST_COLUMNS
+    columns: Sequence[ColumnDraft],
+    batches: Iterable[Mapping[str, Texts]],
+    n_rows: int,
+    important: Collection[str] = (),
+    most: int = MOST_COLUMNS,
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
-    A release should preserve the associations of its columns. So columns with strong associations are preferred. A column
-    without associations can be released on its own, and a column that is nearly always empty has few associations. The constant
-    `ORDER` states the ranking. If several columns are drafted from a column of the file, such as year and month of a date, each
-    of them counts.
+    A release should preserve the associations of its columns, above all those with important columns. So columns with strong
+    associations are preferred. A column without associations can be released on its own, and a column that is nearly always
+    empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several columns are drafted
+    from a column of the file, such as year and month of a date, each of them counts.
+
+    Parameters
+    ----------
+    important : names in the file of the columns that the steward called important.
     """
     sources = list(dict.fromkeys(column.source for column in columns))
-    ties = dict(zip(sources, _ties(sources, columns, batches, n_rows), strict=True))
+    of_important, of_closest = _ties(sources, columns, batches, n_rows, important)
     weights = {column.source for column in columns if column.weight}
-    order = sorted(sources, key=lambda source: (source not in weights, -ties[source]))
+
+    def rank(place: int) -> tuple[bool, bool, float, float]:
+        return sources[place] not in weights, sources[place] not in important, -of_important[place], -of_closest[place]
+
+    order = [sources[place] for place in sorted(range(len(sources)), key=rank)]
     width, stay = Counter(column.source for column in columns), set[str]()
     for source in order:
         if sum(width[other] for other in stay) + width[source] <= most:
             stay.add(source)
+    ranking = ORDER_BY_IMPORTANT if important else ORDER
     because = (
-        f"a draft has at most {most} columns, and other columns rank before it ({ORDER}; --only and --leave-out choose other "
-        "columns)"
+        f"a draft has at most {most} columns, and other columns rank before it ({ranking}; --important names the columns that "
+        "matter, --only and --leave-out choose other columns)"
     )
     left_out = [LeftOut(source=source, because=because) for source in order if source not in stay]
     return [column for column in columns if column.source in stay], left_out
 
 
 def _ties(
-    sources: Sequence[str], columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int
-) -> list[float]:
-    """Return, for each column of the file, its mean association with its closest columns times its share of rows with a
-    value.
+    sources: Sequence[str],
+    columns: Sequence[ColumnDraft],
+    batches: Iterable[Mapping[str, Texts]],
+    n_rows: int,
+    important: Collection[str],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each column of the file, its strongest association with an important column, or 0 if no association is
+    strong, and its mean association with its closest columns. Both are multiplied by its share of rows with a value.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
@@ -498,8 +519,10 @@ def _ties(
             texts = batch[source]
             rows[source] += [texts.texts[code] for code in texts.codes[:: -(-n_rows // LOOKED_AT)].tolist()]
     groups = np.stack([_grouped(rows[source], missing[source], source in numbers) for source in sources])
-    strongest = np.sort(_strengths(groups), axis=1)[:, -PARTNERS:]
-    return (strongest.mean(axis=1) * (groups >= 0).mean(axis=1)).tolist()
+    strengths, filled = _strengths(groups), (groups >= 0).mean(axis=1)
+    with_important = strengths[[place for place, source in enumerate(sources) if source in important]].max(axis=0, initial=0.0)
+    closest = np.sort(strengths, axis=1)[:, -PARTNERS:].mean(axis=1)
+    return np.where(with_important < LEAST_STRENGTH, 0.0, with_important) * filled, closest * filled
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
@@ -522,14 +545,21 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 def _strengths(groups: np.ndarray) -> np.ndarray:
     """Return the (n_columns, n_columns) matrix of Cramer's V of every two columns, over the rows with values in both columns.
 
-    The diagonal is 0. The table of two columns is computed as a product of indicator matrices.
+    The diagonal is 0. The tables of a column with all earlier columns are computed as one product of indicator matrices, and
+    `cramers_v` of all these tables at once, by chi-squared / n = (sum of cell^2 / (row total * column total)) - 1.
     """
     n_columns, width = len(groups), _GROUPS + 1
     indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
     flat, strengths = indicators.reshape(n_columns * width, -1), np.zeros((n_columns, n_columns))
-    for first in range(n_columns):
+    for first in range(1, n_columns):
         tables = (indicators[first] @ flat[: first * width].T).astype(float).reshape(width, first, width)
-        strengths[first, :first] = [cramers_v(tables[:, second]) for second in range(first)]
+        rows, columns = tables.sum(axis=2), tables.sum(axis=0)
+        n_less, n_rows, n_bins = columns.sum(axis=1) - 1, (rows > 0).sum(axis=0), (columns > 0).sum(axis=1)
+        contingency = (tables**2 / np.maximum(rows[:, :, None] * columns, 1)).sum(axis=(0, 2)) - 1
+        fewest, n_less = np.minimum(n_rows, n_bins) - 1, np.maximum(n_less, 1)
+        largest = fewest - fewest**2 / n_less
+        squared = (contingency - (n_rows - 1) * (n_bins - 1) / n_less) / np.where(largest > 0, largest, math.inf)
+        strengths[first, :first] = np.sqrt(np.clip(squared, 0, 1))
     return strengths + strengths.T
 
 

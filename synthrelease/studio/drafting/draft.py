@@ -26,6 +26,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.privacy.charges import SHORTFALL
+from synthrelease.releasing.selection import one_thread
 from synthrelease.scouting.codebook import Codebook, read_codebook, written_as_in
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 from synthrelease.spec.load import load_spec
@@ -146,6 +147,7 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     return *paths, drafted
 
 
+@one_thread
 @on_public_data()
 def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Draft:
     """Return the draft of a release from a **public** file. If there are too many columns, `chosen_columns` chooses among them.
@@ -281,14 +283,16 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         why = f" ({reasons})" if reasons else ""
         raise InputError(f"{public}: expected at least two columns that can be released, found {len(columns)}{why}.")
+    question = ""
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
-        columns, dropped = chosen_columns(columns, file.batches(), file.n_rows)
+        question = which_matter(len(columns), promise.important)
+        columns, dropped = chosen_columns(columns, file.batches(), file.n_rows, promise.important)
         left_out = [*left_out, *dropped]
     if gone := [column for column in left_out if column.source in promise.important]:
         raise InputError(f"--important: expected columns that can be released, found {gone[0].source!r}: {gone[0].because}.")
     important = tuple(column.name for column in columns if column.source in promise.important)
-    subject = Subject(name=name, file=file, columns=tuple(columns), left_out=tuple(left_out), voice=voice)
+    subject = Subject(name=name, file=file, columns=tuple(columns), left_out=tuple(left_out), voice=voice, question=question)
     return replace(subject, unit=unit, promise=replace(promise, important=important), members=members, areas=areas)
 
 
@@ -487,9 +491,22 @@ def _held_out(
     return held_out, *most_leaning(table, left + right, transformation.binnings)
 
 
+def which_matter(n_columns: int, important: Sequence[str]) -> str:
+    """Return the question which columns matter, for a file with more columns than a draft."""
+    taken, also = "those with the strongest associations", "keeps these columns and those most associated with them"
+    if important:
+        taken, also = f"{listing(important)}, and those most associated with them", "names other columns that matter"
+    return (
+        f"QUESTION: which columns matter? {n_columns:,} columns could be released, and a draft has at most {MOST_COLUMNS}. "
+        f"This draft has {taken}. The other columns are left out and listed below. `--important A,B` {also}. `--only` and "
+        "`--leave-out` choose single columns."
+    )
+
+
 def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
     """Return a draft with the texts of its files."""
     name, file, columns = subject.name, subject.file, subject.columns
+    choices = replace(choices, smaller=" ".join(filter(None, [subject.question, choices.smaller])))
     return Draft(
         configuration=configuration_text(subject, choices),
         acceptance=acceptance_text(name, file, acceptance, subject.wide),

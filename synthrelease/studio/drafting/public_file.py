@@ -183,8 +183,12 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     columns, rows = {name: Counter[str | None]() for name in names}, 0
     for batch in _texts(source, names, policy):
         for name, texts in batch.items():
-            for code, times in Counter(texts.codes.tolist()).items():  # a batch may list the same text twice
-                columns[name][texts.texts[code]] += times
+            # in the order of the rows; a batch may list the same text twice
+            n, times = len(texts.codes), np.bincount(texts.codes, minlength=len(texts.texts))
+            first_rows = np.full(len(times), n)
+            first_rows[texts.codes[::-1]] = np.arange(n)[::-1]
+            for code in np.argsort(first_rows)[: np.count_nonzero(times)].tolist():
+                columns[name][texts.texts[code]] += int(times[code])
             if len(columns[name]) > MAX_TEXTS:
                 raise InputError(f"column {name!r}: expected at most {MAX_TEXTS:,} different texts, found more. Leave it out.")
         rows += len(batch[names[0]].codes)
@@ -651,7 +655,8 @@ def one_to_one(
     is kept.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
-    alike = [pair for pair in combinations(counts, 2) if np.array_equal(counts[pair[0]], counts[pair[1]])]
+    frequencies = {source: counted.tobytes() for source, counted in counts.items()}  # bytes are compared at once
+    alike = [(first, second) for first, second in combinations(counts, 2) if frequencies[first] == frequencies[second]]
     alike = [pair for pair in alike if _determine_each_other(rows.codes[pair[0]], rows.codes[pair[1]])]
     codelists = _codelists(file, alike, answers)
     stay, left_out = dict(answers), list[LeftOut]()

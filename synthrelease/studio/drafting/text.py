@@ -240,6 +240,7 @@ class Subject:
     promise : epsilon, delta and important columns that the steward asked for.
     members : drafted columns of the second of two linked tables; None if there is no second table.
     areas : areas within areas; None if there are none.
+    question : which columns matter, if the file has more columns than a draft; otherwise empty.
     """
 
     name: str
@@ -251,6 +252,7 @@ class Subject:
     promise: Promise = Promise()
     members: MembersDraft | None = None
     areas: AreasDraft | None = None
+    question: str = ""
 
     @property
     def wide(self) -> list[ColumnDraft]:

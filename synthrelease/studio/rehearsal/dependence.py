@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns
-from synthrelease.data.marginals import lattice, with_pairs
+from synthrelease.data.marginals import Lattice, lattice, with_pairs
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.associations import LEAST_STRENGTH, Strengths, cramers_v
@@ -296,6 +296,18 @@ def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:
     return float(np.abs(counts - model).sum()) - chance
 
 
+def _unpacked(table: Counts) -> Lattice:
+    """Return the lattice of all pairs of a table, with unpacked bins, because the tables of many triples are counted."""
+    counted = with_pairs(table)
+    counted.parts = tuple(replace(part, bins=[*part.bins]) for part in counted.parts)
+    return counted
+
+
+def _counted(table: Lattice, columns: Columns) -> np.ndarray:
+    """Return the marginal on two or three columns. Triples that begin with the same pair come one after the other."""
+    return table.get(columns) if len(columns) < 3 else table.joint(columns[:-1], columns[-1])
+
+
 def _pairs(table: Counts) -> list[Columns]:
     return list(combinations(range(len(table.layout.sizes)), 2))
 
@@ -309,7 +321,7 @@ class _Search:
         self.table, self.plausibility, self.purse, self.first, self.progress = table, plausibility, purse, first, progress
         self.sizes = table.layout.sizes
         self.most_cells = MODEL_CELLS if len(self.sizes) <= MANY_COLUMNS else MODEL_CELLS_OF_MANY
-        self.exact = with_pairs(table)
+        self.exact = _unpacked(table)
         self.chosen: dict[Columns, frozenset[int]] = {}
         self.rules = [mask.columns for mask in plausibility.masks]
         self._shares: dict[Columns, _Sharing] = {}
@@ -351,7 +363,8 @@ class _Search:
         tables = self.tables()
         self.progress(f"fitting a model of {len(tables)} tables")
         weights = {columns: weight_of(columns, self.sizes) for columns in tables}
-        noise = {columns: self.purse.noise(weight / sum(weights.values())) for columns, weight in weights.items()}
+        total = sum(weights.values())
+        noise = {columns: self.purse.noise(weight / total) for columns, weight in weights.items()}
         exact = {columns: self.exact.get(columns).astype(float) for columns in tables}
         targets = [
             Target(
@@ -381,9 +394,9 @@ class _Search:
         """Return, for each candidate that is not chosen, the sum of the absolute errors of the model's cells beyond chance, in
         rows.
         """
-        modelled = with_pairs(model)
+        modelled = _unpacked(model)
         unknown = (columns for columns in candidates if not self.known(columns))
-        return {columns: _beyond_chance(self.exact.get(columns), modelled.get(columns)) for columns in unknown}
+        return {columns: _beyond_chance(_counted(self.exact, columns), _counted(modelled, columns)) for columns in unknown}
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
         """Return the strong pairs of which the model preserves less than `_KEPT` of Cramer's V."""
@@ -453,19 +466,20 @@ class _Search:
         them. Return their number.
         """
         added: list[Columns] = []
-        present = self._present()
+        present = now = self._present()
         order = sorted(
             (candidate for candidate in candidates if candidate in errors),
             key=lambda candidate: self._price(candidate, present) - errors[candidate],
         )
         most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
         for columns in order:
-            if len(added) == most or errors[columns] <= self._price(columns, self._present()):
+            if len(added) == most or errors[columns] <= self._price(columns, now):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and self._fits(columns):
                 self._put(columns)
                 added.append(columns)
+                now = self._present()
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:

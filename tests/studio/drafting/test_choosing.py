@@ -69,12 +69,12 @@ def survey(n: int = 3000) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def chosen(tmp_path: Path, most: int, *, weight: str = "") -> tuple[list[str], list[str]]:
+def chosen(tmp_path: Path, most: int, *, weight: str = "", important: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
     path = tmp_path / "survey.csv"
     survey().to_csv(path, index=False)
     file = read_public_file(path)
     columns = [ColumnDraft(name=name, source=name, kind="code", remark="", weight=name == weight) for name in file.columns]
-    kept, others = chosen_columns(columns, file.batches(), file.n_rows, most)
+    kept, others = chosen_columns(columns, file.batches(), file.n_rows, important, most)
     assert all("Cramer's V" in each.because for each in others)
     return [column.name for column in kept], [each.source for each in others]
 
@@ -87,18 +87,25 @@ def test_of_very_many_columns_those_stay_that_hang_together_in_the_order_of_the_
     assert chosen(tmp_path, 3, weight="alone_2")[0] == ["near_1", "first", "alone_2"]  # no survey without its weight
 
 
+def test_important_columns_stay_and_after_them_the_columns_most_associated_with_them(tmp_path: Path) -> None:
+    assert chosen(tmp_path, 2, important=("near_2",))[0] == ["first", "near_2"]
+    assert chosen(tmp_path, 1, important=("alone_1",))[0] == ["alone_1"]
+    # with no column associated with it, the others stay that are most associated with each other
+    assert chosen(tmp_path, 3, important=("alone_1",))[0] == ["alone_1", "near_1", "first"]
+
+
 def test_a_date_that_becomes_two_columns_takes_two_places(tmp_path: Path) -> None:
     path = tmp_path / "survey.csv"
     survey().to_csv(path, index=False)
     file = read_public_file(path)
     names = [("first_year", "first"), ("first_month", "first"), ("near_1", "near_1"), ("near_2", "near_2")]
     columns = [ColumnDraft(name=name, source=source, kind="code", remark="") for name, source in names]
-    assert [each.name for each in chosen_columns(columns, file.batches(), file.n_rows, 3)[0]] == [
+    assert [each.name for each in chosen_columns(columns, file.batches(), file.n_rows, (), 3)[0]] == [
         "first_year",
         "first_month",
         "near_1",
     ]
-    assert [each.name for each in chosen_columns(columns, file.batches(), file.n_rows, 1)[0]] == ["near_1"]
+    assert [each.name for each in chosen_columns(columns, file.batches(), file.n_rows, (), 1)[0]] == ["near_1"]
 
 
 def test_how_columns_hang_together_is_told_as_by_the_plain_statistic(tmp_path: Path) -> None:
@@ -136,7 +143,10 @@ def test_a_file_with_more_columns_than_a_release_can_have_is_drafted(tmp_path: P
     room = importlib.import_module("synthrelease.studio.drafting.draft")
     survey(600).to_csv(tmp_path / "survey.csv", index=False)
     monkeypatch.setattr(room, "MOST_COLUMNS", 3)
-    monkeypatch.setattr(room.chosen_columns, "__defaults__", (3,))
+    monkeypatch.setattr(room.chosen_columns, "__defaults__", ((), 3))
     found = draft("survey", tmp_path / "survey.csv")
     assert [column.name for column in found.columns] == ["near_1", "first", "near_2"]
-    assert "with the strongest associations" in found.configuration.replace("\n# ", " ")
+    assert "QUESTION: which columns matter? 6 columns" in found.configuration.replace("\n# ", " ")
+    found = draft("survey", tmp_path / "survey.csv", important=("alone_1",))
+    assert [column.name for column in found.columns] == ["alone_1", "near_1", "first"]
+    assert "This draft has 'alone_1', and those most associated with them" in found.configuration.replace("\n# ", " ")
