@@ -115,7 +115,7 @@ def distribution(
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
     total = table.counts.total
-    shares, cut = table.one_way(column) / max(total, 1), ""  # there may be no members
+    shares, cut = table.margins[column] / max(total, 1), ""  # there may be no members
     if len(labels) > MOST_BARS:
         largest = np.argsort(-shares, kind="stable")[:FEW_BARS]
         cut = f", the {FEW_BARS} with the most rows of {len(labels):,}"

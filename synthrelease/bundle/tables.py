@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from synthrelease.data.ahead import Ahead
-from synthrelease.data.counts import rows_at
+from synthrelease.data.counts import rows_at, word_of
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.data.weights import WEIGHT
@@ -59,6 +59,8 @@ class AcceptedRows:
 
 _ROWS = 2**16
 """Number of rows of a CSV file, or of roots of any file, in one batch."""
+_TEXTS_TOGETHER = 2**10
+"""Largest number of combinations of the labels of neighbouring columns that become texts together."""
 _VALUES_AT_ONCE = 2**20
 """Approximate number of values of a CSV file that each of several threads converts to texts at a time."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
@@ -142,20 +144,22 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
     ends = [","] * (len(shape.names) - 1) + ["," if shape.weighted else end]
     nothing = _texts([""])[0]  # a Python string would load pandas
     alone = len(shape.header) == 1  # an empty label is quoted only in a table of one column
-    texts = [
-        _texts([written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels])
+    fields = [
+        [written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels]
         for labels, ending in zip(shape.labels, ends, strict=True)
     ]
+    groups = shape.layout.words_within(_TEXTS_TOGETHER)
+    texts = [_texts(list(map("".join, product(*(fields[column] for column in columns))))) for columns in groups]
     few = max(1, min(_ROWS, _VALUES_AT_ONCE // len(shape.header)))
     parts = (batch[start : start + few] for batch in file.batches for start in range(0, len(batch), few))
 
     def piece_of(rows: RowsBatch) -> bytes:
         columns = [_texts([f"{key}," for key in rows.keys.tolist()])] if shape.key else []
-        columns += [of.take(_numbers(bins.astype(np.int32), pa.int32())) for of, bins in zip(texts, rows.bins, strict=True)]
+        codes = (word_of(shape.layout, rows.bins, group, np.int32) for group in groups)
+        columns += [of.take(_numbers(of_rows, pa.int32())) for of, of_rows in zip(texts, codes, strict=True)]
         columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
         return compute.binary_join_element_wise(*columns, nothing).buffers()[2].to_pybytes()
 
-    yield from map(piece_of, islice(parts, 1))  # a small file starts no thread: with too little memory, its start may not end
     with Ahead(piece_of, lambda: next(parts, None)) as ahead:
         yield from (piece for _, piece in ahead)
 
@@ -188,11 +192,10 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
                 pa.DictionaryArray.from_arrays(_numbers(bins.astype(np.int32), pa.int32()), texts, ordered=order)
                 for bins, texts, order in zip(rows.bins, labels, shape.ordered, strict=True)
             ]
-            if rows.weights is not None:
-                arrays.append(_numbers(rows.weights.astype(float), pa.float64()))
-            if shape.marked:
-                arrays.append(_numbers(np.full(len(rows.bins[0]), int(MARK), dtype=np.int8), pa.int8()))
+            arrays += [] if rows.weights is None else [_numbers(rows.weights.astype(float), pa.float64())]
+            arrays += [_numbers(np.full(len(rows), int(MARK), dtype=np.int8), pa.int8())] if shape.marked else []
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            del arrays  # before the next batch is made
             yield _taken(sink)
     yield _taken(sink)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from synthrelease.data.counts import Addends, Counts
+from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import differences
 
 Tables = Sequence[tuple[int, ...]]
@@ -84,8 +84,7 @@ def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) ->
 
 def one_way(table: Counts) -> np.ndarray:
     """Return the counts of all bins of the first column, then of the second column, and so on, including empty bins."""
-    counts = Addends(table.counts)
-    return np.concatenate([counts.sums(bins, size) for bins, size in zip(table.bins, table.layout.sizes, strict=True)])
+    return np.concatenate(table.margins())
 
 
 def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:

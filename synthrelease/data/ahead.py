@@ -1,7 +1,8 @@
 """Process parts of a file in threads before they are needed, with results in the order of the parts.
 
 The results do not depend on the number of threads. Results and errors are returned in the order of the parts, so an error in a
-later part is raised after all results of earlier parts.
+later part is raised after all results of earlier parts. If the system has no memory for threads, each part is processed in the
+thread of the caller. Otherwise Python could wait without end for a thread whose start failed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from mmap import mmap
 from types import TracebackType
 from typing import Generic, TypeVar
 
@@ -17,6 +20,9 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 8
 """Largest number of threads. The number of parts of a file in memory is at most two larger."""
+
+_MEMORY_OF_A_THREAD = 2**26
+"""Bytes that must be free for each thread: its stack, 8 MiB by default, and what it needs for a part of a file."""
 
 
 def processors() -> int:
@@ -36,8 +42,11 @@ class Ahead(Generic[Part, Result]):
 
     def __init__(self, work: Callable[[Part], Result], parts: Callable[[], Part | None]):
         self._work, self._parts = work, parts
-        self._threads = min(MOST_THREADS, processors())
-        self._pool = ThreadPoolExecutor(self._threads)
+        self._threads, threads = 0, min(MOST_THREADS, processors())
+        with suppress(OSError):  # the system refuses the memory
+            mmap(-1, threads * _MEMORY_OF_A_THREAD).close()
+            self._threads = threads
+        self._pool = ThreadPoolExecutor(self._threads or 1)
         self._waiting: deque[tuple[Part | None, Future[Result]]] = deque()
         self._ended = False
 
@@ -63,18 +72,18 @@ class Ahead(Generic[Part, Result]):
         return None if part is None else (part, result)
 
     def _begin(self) -> None:
+        part, future = None, Future[Result]()
         try:
             part = self._parts()
+            if part is not None and self._threads:
+                future = self._pool.submit(self._work, part)
+            elif part is not None:
+                future.set_result(self._work(part))
         except Exception as error:  # the error is raised when the caller asks for this part
-            failed: Future[Result] = Future()
-            failed.set_exception(error)
-            self._waiting.append((None, failed))
-            self._ended = True
-            return
-        if part is None:
-            self._ended = True
-        else:
-            self._waiting.append((part, self._pool.submit(self._work, part)))
+            future.set_exception(error)
+        self._ended = part is None
+        if part is not None or future.done():
+            self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
         """Return the parts that follow the latest part, without their results. These parts will be requested again."""

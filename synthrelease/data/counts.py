@@ -5,6 +5,7 @@ All counts are exact 64-bit integers, so no result depends on the order of the r
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -236,10 +237,8 @@ class EqualRows:
     @property
     def ranks(self) -> np.ndarray:
         """Return the (n_rows,) index of each row's group, from 0, in sorted order."""
-        new = np.zeros(len(self.order), dtype=np.int64)
-        new[self.starts[1:]] = 1
         ranks = np.empty(len(self.order), dtype=np.int64)
-        ranks[self.order] = np.cumsum(new)
+        ranks[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.order)))
         return ranks
 
     def sums(self, values: np.ndarray) -> np.ndarray:
@@ -294,17 +293,22 @@ def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarra
 
 
 class Addends:
-    """Integer values, one per row, that can be summed by cell repeatedly, each time with another assignment of rows to
-    cells."""
+    """Integer values, one per row, that can be summed by cell repeatedly, each time with another assignment of rows to cells.
+
+    Attributes
+    ----------
+    exact : whether sums of these values are exact as doubles, in any order.
+    """
 
     def __init__(self, values: np.ndarray):
-        self._values, self._only, self._doubles = values, 0, None
+        self._values, self._only, self._doubles, self.exact = values, 0, None, True
         if len(values) and values[0] in (1, -1) and values.min() == values.max():  # most rows of a wide table occur once
             self._only = int(values[0])
             return
         doubles = values.astype(float)
         # bincount adds doubles, which is exact while the absolute sum stays below 2**53
-        self._doubles = doubles if np.abs(doubles).sum() < 2.0**53 else None
+        self.exact = bool(np.abs(doubles).sum() < 2.0**53)
+        self._doubles = doubles if self.exact else None
 
     def sums(self, codes: np.ndarray, n_cells: int, rows: slice = slice(None)) -> np.ndarray:
         """Return the (n_cells,) exact sums of the values of some rows, all by default, by the code of each row's cell."""
@@ -446,6 +450,13 @@ class Counts:
             sums += values.sums(codes, sub_table.n_cells, rows)
         return sums.reshape(sub_table.sizes)
 
+    def margins(self) -> list[np.ndarray]:
+        """Return for every column the (n_bins,) number of rows in each bin. Several columns are counted at a time."""
+        most, words_within = min(PACKED_CELLS, len(self)), self.layout.words_within
+        tables = [self.marginal(group) for word in self.layout.words for group in words_within(most, word, MOST_AXES)]
+        axes = [(table, set(range(table.ndim)) - {axis}) for table in tables for axis in range(table.ndim)]
+        return [table.sum(axis=tuple(others)) for table, others in axes]
+
     def dense(self) -> np.ndarray:
         """Return the (layout.n_cells,) count of every cell of the domain. Raises ValueError above DENSE_LIMIT cells."""
         check_full_array(self.layout)
@@ -568,6 +579,8 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
         dense = dense_sums(parts[0], values, layout.n_cells)
         codes = np.flatnonzero(dense)
         return (codes,), dense[codes]
+    if len(values) > _SORTED_TOGETHER:  # give the memory of deleted arrays back to the system
+        getattr(ctypes.pythonapi, "malloc_trim", abs)(0)  # of the C library of Linux; it would keep much of this memory
     firsts, sums = list[np.ndarray](), list[np.ndarray]()
     for rows in _in_order(layout, parts[0]):
         some = [part[rows] for part in parts]

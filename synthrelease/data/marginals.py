@@ -78,7 +78,7 @@ GROUP_CELLS = 2**18
 _FEWEST_CELLS = 2**12
 _PAIRED_CELLS = 2**16
 """Largest number of cells of the table of two groups, for counting pairs: the table fits into the cache of a processor."""
-_CELLS_TOGETHER = 2**19
+_CELLS_TOGETHER = 2**18
 """Number of cells that are summed in one step, which limits the memory of their codes."""
 _FEW_COLUMNS = 12
 Groups = set[int]
@@ -381,7 +381,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
         groups = column_groups(whole.layout, largest, cells_wanted)
     together = min(largest, len(groups))
     cells = [math.prod(sizes[column] for column in group) for group in groups]
-    if whole.whole is None and largest == together == 2 and max(cells) ** 2 <= DENSE_LIMIT and _are_doubles(whole):
+    if largest == together == 2 and max(cells) ** 2 <= DENSE_LIMIT and all(part.addends.exact for part in whole.parts):
         yield from _pairs(whole, groups, cells)
         return
     words = _words(whole, groups, cells)
@@ -413,18 +413,13 @@ def with_pairs(table: Counts) -> Lattice:
     return whole
 
 
-def _are_doubles(whole: Lattice) -> bool:
-    """Return whether every sum of values of the table is exact as a double."""
-    return sum(np.abs(part.values).sum(dtype=float) for part in whole.parts) < 2.0**53
-
-
 def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> Iterator[tuple[Columns, np.ndarray]]:
     """Yield the marginals of one and two columns; all pairs of columns in two different groups are computed together.
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
-    Doubles are exact here, because only whole numbers are added and `_are_doubles` holds. The product is linear in T, so it is
-    summed over batches of cells.
+    Doubles are exact here, because they are sums of whole numbers of one part, for which `Addends.exact` holds. The product is
+    linear in T, so it is added up over some cells at a time.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]

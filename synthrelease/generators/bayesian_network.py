@@ -98,15 +98,17 @@ class BayesianNetwork:
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """Return n rows by ancestral sampling on expected counts."""
-        pieces, counts = list[list[np.ndarray]](), list[np.ndarray]()
-        for piece in self.pieces(n, generator):
-            pieces.append(packed(self.layout, [piece.digits[column] for column in range(len(self.layout.sizes))]))
-            counts.append(as_ones(piece.expected.astype(np.int64)))
+        pieces, counts = zip(*map(self._packed, self.pieces(n, generator)), strict=True)
         parts = [in_a_row([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
         rows = Counts.of_parts(self.layout, parts, joined(counts))
         if self.shown is None:
             return rows
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
+
+    def _packed(self, piece: Frontier) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the codes (`packed`) and the counts of the rows of a piece."""
+        digits = [piece.digits[column] for column in range(len(self.layout.sizes))]
+        return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
     def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
         """Yield n whole rows, grouped into cells. Any number of columns is possible, even if a cell number would not fit into
@@ -177,16 +179,11 @@ class Frontier:
             self.digits[family.column] = draw_bins(family.conditional, parents, len(alone), self._generator)
             return
         single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
-        bins = draw_bins(
-            family.conditional, [self.digits[parent][single] for parent in family.parents], len(single), self._generator
-        )
-        cells, values, counts = self._split(family, several)
-        self._take(
-            np.concatenate([cells, single]),
-            family.column,
-            np.concatenate([values, bins]),
-            np.concatenate([counts, np.ones(len(single))]),
-        )
+        parents = [self.digits[parent][single] for parent in family.parents]
+        bins = draw_bins(family.conditional, parents, len(single), self._generator)
+        of_several, of_single = self._split(family, several), (single, bins, np.ones(len(single)))
+        cells, values, counts = map(np.concatenate, zip(of_several, of_single, strict=True))
+        self._take(cells, family.column, values, counts)
 
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Split cells with several rows by the bins of a further column. Return the cell, the bin and the number of rows of

@@ -456,13 +456,10 @@ class ReleasedTable:
             marked=self.marked,
         )
 
-    def one_way(self, column: int) -> np.ndarray:
-        """Return the (n_bins,) number of rows in each bin of a column."""
-        return self._one_ways[column]
-
     @cached_property
-    def _one_ways(self) -> list[np.ndarray]:
-        return [self.counts.marginal((column,)) for column in range(len(self.names))]
+    def margins(self) -> list[np.ndarray]:
+        """Return for every column the (n_bins,) number of rows in each bin."""
+        return self.counts.margins()
 
     def two_way(self, left: int, right: int) -> np.ndarray:
         """Return the (n_bins of left, n_bins of right) counts of two columns, for left < right."""

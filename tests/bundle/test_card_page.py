@@ -215,7 +215,7 @@ def test_every_criterion_stands_in_the_table_with_its_figures() -> None:
 def test_every_bin_stands_in_the_table_with_its_rows() -> None:
     table = ReleasedTable.of(rich_release().candidate)
     found = [row for row in page().rows() if len(row) == 5 and row[0] in ("head", "tail", "1-2", "3-4", "5-6", "7-8")]
-    counts = [*table.one_way(0).tolist(), *table.one_way(1).tolist()]
+    counts = [*table.margins[0].tolist(), *table.margins[1].tolist()]
     assert [int(row[3]) for row in found] == counts
     assert [float(row[4].rstrip("%")) for row in found] == [pytest.approx(count / 4, abs=0.005) for count in counts]
     assert [row[1] for row in found[2:]] == ["1 to 2", "3 to 4", "5 to 6", "7 to 8"]
@@ -228,7 +228,7 @@ def test_of_very_many_bins_those_with_the_most_rows_are_listed_and_the_others_ar
     monkeypatch.setattr(context, "FEW_BARS", 2)
     table = ReleasedTable.of(rich_release().candidate)
     read = ReleaseDocument.model_validate_json(rich_bundle()["release.json"])
-    counts, labels = table.one_way(1).tolist(), table.labels[1]
+    counts, labels = table.margins[1].tolist(), table.labels[1]
     most = sorted(counts, reverse=True)[:2]
     for page in (page_bytes(read, table, "en"), markdown_bytes(read, table)):
         (told,) = [

@@ -40,7 +40,7 @@ def test_every_row_meets_the_condition_the_rules_and_the_minimum_count(folder: P
 
 def test_shares_among_the_rows_are_those_that_estimate_tells_of_the_group(folder: Path) -> None:
     drawn = conditional_rows(folder, TAIL, 100_000)
-    shares = drawn.table.one_way(1) / 100_000
+    shares = drawn.table.margins[1] / 100_000
     told = [term.estimate for term in estimate(folder, "share year >= 1 and year < 3 where face == 'tail'").terms]
     told += [term.estimate for term in estimate(folder, "share year >= 3 and year < 5 where face == 'tail'").terms]
     np.testing.assert_allclose(shares[:2], np.array(told, dtype=float), atol=0.01)

@@ -165,6 +165,9 @@ def test_columns_of_one_bin_may_be_more_than_an_array_has_axes(columns: int, var
     named = (tuple(range(columns)), tuple(range(0, columns, 2)), (1, 3, columns - 1))
     found = list(differences(counted(sizes, left), counted(sizes, right), 1, named))
     assert sorted(those for those, _ in found) == sorted([*((c,) for c in range(columns)), *named])
+    assert [margin.tolist() for margin in counted(sizes, left).margins()] == [
+        [sum(row[c] == bin_ for row in left) for bin_ in range(size)] for c, size in enumerate(sizes)
+    ]
     whole = lattice(counted(sizes, left))
     for those, values in [*found, *differences(counted(sizes[:66], left), counted(sizes[:66], right), 2)]:
         expected = slow_differences(left, right, those)

@@ -95,6 +95,9 @@ def test_a_table_is_its_rows_counted(sizes: list[int], seed: int, coded: int, n:
     assert pieces.total().same_as(table)
     assert pieces.total().same_as(table)
     assert joined([np.broadcast_to(2, 3), np.broadcast_to(2, 1)]).tolist() == [2, 2, 2, 2]
+    counts_module.DENSE_LIMIT = 2**22
+    of_bins = [[sum(row[column] == bin_ for row in rows) for bin_ in range(size)] for column, size in enumerate(sizes)]
+    assert [margin.tolist() for margin in table.margins()] == of_bins
 
 
 @pytest.mark.parametrize("sizes", [(2**40, 2**40), (3, 2**40, 2**30), (2**16, 2**16 - 1, 2**33, 2), (2**15, 2, 2**32, 2**31)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -13,6 +15,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.enclave import counting
 from synthrelease.enclave.counting import CellCount
 from synthrelease.enclave.values import Digits
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("dense", [2**24, 0], ids=["one array", "cells that occur"])
@@ -73,6 +76,29 @@ def test_results_and_errors_come_in_the_order_of_the_parts(monkeypatch):
     with Ahead(abs, Parts(1, 2, OSError("reading"), 3)) as ahead, pytest.raises(OSError, match="reading"):
         found.extend(ahead)
     assert found[3:] == [(1, 1), (2, 2)]
+
+
+WITHOUT_MEMORY = """
+import resource, threading
+from synthrelease.data.ahead import Ahead
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 2**25, size + 2**25))
+parts = iter([1, 0, 2])
+with Ahead(lambda part: (1 / part, threading.active_count()), lambda: next(parts, None)) as ahead:
+    print(ahead.next())
+    try:
+        ahead.next()
+    except ZeroDivisionError:
+        print("divided,", ahead.next())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process")
+def test_without_memory_for_threads_the_parts_are_processed_here():
+    """The start of a thread whose memory is refused may never end. Thirty-two megabytes are less than one thread asks for."""
+    command = [sys.executable, "-c", WITHOUT_MEMORY]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd=ROOT)
+    assert ended.stdout.split("\n") == ["(1, (1.0, 1))", "divided, (2, (0.5, 1))", ""]
 
 
 def test_parts_that_were_begun_too_early_are_given_back_in_order():

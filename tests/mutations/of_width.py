@@ -162,7 +162,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: doubles are too small for the sums",
         breaks="one record changes the value by more than its sensitivity",
-        place="data.marginals:_are_doubles",
+        place="data.counts:Addends.__init__",
         old="2.0**53",
         new="2.0**70",
         tests=(PAIRS,),

@@ -198,7 +198,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
         "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [
-            (column, part.one_way(index).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(index)))
+            (column, part.margins[index].tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.margins[index]))
             for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)
             for index, column in enumerate(file.columns)
         ],
