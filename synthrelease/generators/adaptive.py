@@ -343,13 +343,13 @@ class _GrowingModel:
         cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
         if cells and self._usual is None:
             self._usual = max(1.0, _power_mean(cells, self._plan.growth))
+        parts = {possible: (1 - self._plan.choice) * part * self._times(possible) for possible in {*cells}}
+        noise = {possible: math.sqrt(private.variance(paid)) * private.mean_error for possible, paid in parts.items()}
         candidates = []
         for (columns, share, ties), possible in zip(tables, cells, strict=True):
-            paid = (1 - self._plan.choice) * part * self._times(possible)
-            noise = math.sqrt(private.variance(paid)) * private.mean_error
-            expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise * possible)
+            expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise[possible] * possible)
             table = CompetingTable(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
-            candidates.append(_Candidate(table=table, part=paid, ties=ties))
+            candidates.append(_Candidate(table=table, part=parts[possible], ties=ties))
         return candidates
 
     def _times(self, cells: int) -> Fraction:
