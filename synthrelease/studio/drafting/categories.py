@@ -382,6 +382,7 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
     for text, word in words.items():
         if bracketed := _BRACKETS.fullmatch(word):
             word = f"{bracketed[1]} - {bracketed[2].strip()}"
+        word = re.sub(r"(?<=\d)\s*(<=?|≤)$", "+", word)  # 55<= means 55 and more
         word = "under 0" if word in WORDS["ranges"]["nothing"] else _BETWEEN.sub(" - ", word)
         amounts = [float(re.sub(r"[ ,.'](?=\d{3}(\D|$))", "", amount).replace(",", ".")) for amount in _AMOUNT.findall(word)]
         rest = _AMOUNT.sub(" ", word)
@@ -397,7 +398,7 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
     top_coded = 0 < n_wide <= 2 and n_wide == sum(map(math.isinf, sum(ranges.values(), ())))  # 0, 1, 2, ..., 89, 90+
     if (n_wide < len(ranges) / 2 and not top_coded) or len(units - {frozenset()}) > 1:
         return None
-    apart = all(first[1] <= second[0] or first[0] == -math.inf for first, second in pairwise(sorted(ranges.values())))
+    apart = all(low[1] <= high[0] or high[0] == -math.inf for low, high in pairwise(sorted(ranges.values())))
     return ranges if apart else None
 
 

@@ -30,6 +30,8 @@ from tests.studio.drafting.test_kinds import column, drafted
 
 IN_ORDER = (
     ["<20", "[20-30)", "[30-40)", "[40-50)", ">50"],
+    ["0-35", "35-55", "55<="],  # a course of the Open University
+    ["none", "under 10", "10-19", "20 ≤"],
     ["(0.0, 20.0]", "(20.0, 30.0]", "(30.0, 100.0]"],
     ["under 5", "5 to 9", "10 to 14", "15 to 64", "65 and over"],
     ["unter 10 Jahre", "10 bis unter 15 Jahre", "15 bis unter 20 Jahre", "20 Jahre und mehr"],
@@ -76,6 +78,8 @@ def test_the_words_say_the_order_whatever_the_order_of_the_file(texts: list[str]
         ["2019-01", "2019-02", "2020-05"],
         ["A-12", "A-13", "B-1"],
         ["1-10", "5-20", "15-30"],  # ranges that overlap
+        ["18<", "18-30", "30-40"],  # the first is 18 and more as it is written, and under 18 by its neighbours
+        ["under 20", "5-14", "20+"],
         ["under 6 months", "6 to 11 months", "1-4 years"],  # two units
         ["1. France", "2. Spain", "3. Italy"],
         ["low", "high"],  # of two no order is needed
