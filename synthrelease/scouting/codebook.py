@@ -57,6 +57,8 @@ MISSING_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Beginnings of labels that mean a missing answer."""
+_KEY = re.compile(r"^\w*ID[PHV]?\b|(?i:serial number|\bidentif|\brecord number|\bcase number)")
+"""Names and labels of identifiers in a DDI-Codebook."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +226,7 @@ def _variable(variable: Element) -> CodebookEntry:
     """Return the entry for a DDI variable.
 
     A numeric variable holds numbers if most of its codes have the code itself as label, or if it has no codes and is declared
-    continuous.
+    continuous. Serial numbers and identifiers are declared continuous, too, so their entries do not state a kind.
     """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
@@ -232,7 +234,8 @@ def _variable(variable: Element) -> CodebookEntry:
     declared |= {item.get("VALUE", "") for item in variable.findall("invalrng/item")} - {""}
     numeric = (var_format := variable.find("varFormat")) is None or var_format.get("type") == "numeric"
     with_label = [code for code, label in labels.items() if label.lstrip("0") != code.lstrip("0") and code not in declared]
-    is_number = numeric and (2 * len(with_label) < len(labels) if labels else variable.get("intrvl") == "contin")
+    continuous = variable.get("intrvl") == "contin" and not _KEY.search(f"{variable.get('name')} {variable.findtext('labl')}")
+    is_number = numeric and (2 * len(with_label) < len(labels) if labels else continuous)
     shown_labels = {code: labels[code] for code in with_label} if is_number else labels
     limits = variable.find("valrng/range") if is_number else None
     low, high = _bounds({} if limits is None else limits.attrib)

@@ -503,8 +503,13 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Return the columns without further design weights: [design] accepts only one. Replicate weights are left out, too."""
-    first, *others = [column.source for column in columns if column.weight] or [""]
+    """Return the columns without further design weights: [design] accepts only one. Replicate weights are left out, too.
+
+    The first weight stays. Weights of households count after others, because most rows are persons if a file has both.
+    """
+    weights = [column for column in columns if column.weight]
+    weights.sort(key=lambda column: bool(NAMES["household"].search(words_in(f"{column.source} {column.description}"))))
+    first, *others = [column.source for column in weights] or [""]
     because = (
         f"it looks like another design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"
     )

@@ -16,6 +16,8 @@ from synthrelease.scouting.codebook import Codebook, CodebookEntry, read_codeboo
 from synthrelease.settings.columns import FixedWidthTable, InputTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.columns import drafted_columns, with_one_weight
+from synthrelease.studio.drafting.options import AS_KEY
 from synthrelease.studio.drafting.public_file import read_public_file, read_public_tables
 from tests.helpers.drafts import write_draft
 
@@ -231,6 +233,33 @@ def test_a_codebook_in_latin_1_that_says_so(tmp_path: Path) -> None:
     path = tmp_path / "book.xml"
     path.write_bytes(RECTANGULAR.replace("UTF-8", "iso-8859-1").replace("Female", "Weiblich (für alle)").encode("latin-1"))
     assert read_codebook(path).entries["SEX"].labels["2"] == "Weiblich (für alle)"
+
+
+def test_serial_numbers_are_keys_though_ddi_declares_them_continuous_and_persons_have_the_weight_of_persons(
+    tmp_path: Path,
+) -> None:
+    """IPUMS declares numbers of households and persons as continuous, without codes, beside ages and amounts."""
+    places = {"SERIAL": (1, 5), "CPSID": (6, 12), "CPSIDP": (13, 20), "ASECWTH": (21, 27), "ASECWT": (28, 34), "AGE": (35, 36)}
+    labels = ["Household serial number", "CPSID, household record", "CPSID, person record", "Household weight", "Weight", "Age"]
+    variables = [
+        variable(name, *place, label, f'intrvl="contin" dcml="{4 if "WT" in name else 0}"')
+        for (name, place), label in zip(places.items(), labels, strict=True)
+    ]
+    (tmp_path / "book.xml").write_text(ddi(variables), encoding="utf-8")
+    draw, lines = random.Random(3), list[str]()
+    for household in range(1200):
+        known, weight = draw.random() < 0.7, draw.randrange(10_000, 60_000)
+        for person in range(1, draw.randrange(2, 6)):
+            of_household, of_person = 1_000_000 + 3 * household, 10_000_000 + 10 * household + person
+            ids = f"{of_household * known:07d}{of_person * known:08d}"
+            lines.append(f"{3 * household:05d}{ids}{weight:07d}{weight + draw.randrange(999):07d}{draw.randrange(0, 90):02d}")
+    (tmp_path / "public.dat").write_text("\n".join(lines))
+    book = read_codebook(tmp_path / "book.xml")
+    file = read_public_file(tmp_path / "public.dat", positions=book.positions)
+    columns, left_out, _ = drafted_columns(file, written_as_in(file.columns, book), None, AS_KEY)
+    columns, left_out = with_one_weight(columns, left_out)
+    assert [(column.source, column.weight) for column in columns] == [("ASECWT", True), ("AGE", False)]
+    assert {left.source for left in left_out if left.rows_of_one} == {"SERIAL", "CPSID", "CPSIDP"}
 
 
 def test_codes_of_a_codebook_without_the_zeros_of_the_file_are_the_codes_of_the_file(tmp_path: Path) -> None:
