@@ -259,7 +259,7 @@ def test_serial_numbers_are_keys_though_ddi_declares_them_continuous_and_persons
     columns, left_out, _ = drafted_columns(file, written_as_in(file.columns, book), None, AS_KEY)
     columns, left_out = with_one_weight(columns, left_out)
     assert [(column.source, column.weight) for column in columns] == [("ASECWT", True), ("AGE", False)]
-    assert {left.source for left in left_out if left.rows_of_one} == {"SERIAL", "CPSID", "CPSIDP"}
+    assert {left.source for left in left_out} == {"SERIAL", "CPSID", "CPSIDP", "ASECWTH"}
 
 
 def test_codes_of_a_codebook_without_the_zeros_of_the_file_are_the_codes_of_the_file(tmp_path: Path) -> None:
