@@ -215,7 +215,7 @@ def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
         if header.count(name) > 1:
             raise InputError(f"expected each column once, found {name!r} more than once in the header.")
     if missing := [name for name in needed if name not in header]:
-        unused = [name for name in header if name not in needed]  # a column that is read is not misnamed
+        unused = [name for name in header if name not in needed]  # a column in use has its right name
         same = next((name for name in unused if name.casefold() == missing[0].casefold()), None)
         guess = same or (None if len(missing) == len(needed) else closest(missing[0], unused))
         raise InputError(missing_columns(needed, missing, guess))
