@@ -1,4 +1,4 @@
-"""How long `init` takes on made-up public files, and `plan`, `check` and `rehearse` on its drafts.
+"""How long `init` takes on made-up public files of many columns.
 
     python -m tests.benchmarks.wide_drafts FOLDER [--rows 50000] [--columns 50] [--only groups|tied|survey] [--important A,B]
     python -m tests.benchmarks.wide_drafts FOLDER --rows 100000 --columns 1000 --only survey --important outcome0,region
@@ -7,7 +7,7 @@ Columns of a group depend on one hidden number of each row (`wide_register.made_
 `tied`, one hidden number ties all columns. `survey` is like a health survey: a region, an age, three outcomes, and blocks of 25
 questions. All blocks depend on the health of the person, each outcome on six blocks, and a question has gaps.
 
-Each command is a process of its own. The program prints its CPU seconds, its peak memory, the longest time without output, and
+Each `init` is a process of its own. The program prints its CPU seconds, its peak memory, the longest time without output, and
 the lines about what the draft preserves.
 """
 
@@ -67,9 +67,10 @@ def write_public(folder: Path, name: str, rows: int, columns: int) -> Path:
     return path
 
 
-def draft(folder: Path, public: Path) -> str:
+def draft(folder: Path, public: Path, important: str) -> str:
     """Run `synthrelease init` and say what it took and what it came to."""
     command = [sys.executable, "-u", "-m", "synthrelease", "init", public.stem, "--from", public.name, "--unit", "row"]
+    command += ["--important", important] if important else []
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "200"}
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -91,11 +92,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--columns", type=int, default=50)
-    parser.add_argument("--only", choices=list(HIDDEN))
+    parser.add_argument("--only", choices=[*HIDDEN, "survey"])
+    parser.add_argument("--important", default="")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in [arguments.only] if arguments.only else HIDDEN:
-        print(draft(arguments.folder, write_public(arguments.folder, name, arguments.rows, arguments.columns)), flush=True)
+        public = write_public(arguments.folder, name, arguments.rows, arguments.columns)
+        print(draft(arguments.folder, public, arguments.important), flush=True)
 
 
 if __name__ == "__main__":

@@ -481,13 +481,9 @@ def chosen_columns(
     important : names in the file of the columns that the steward called important.
     """
     sources = list(dict.fromkeys(column.source for column in columns))
-    of_important, of_closest = _ties(sources, columns, batches, n_rows, important)
+    ties = dict(zip(sources, _ties(sources, columns, batches, n_rows, important), strict=True))
     weights = {column.source for column in columns if column.weight}
-
-    def rank(place: int) -> tuple[bool, bool, float, float]:
-        return sources[place] not in weights, sources[place] not in important, -of_important[place], -of_closest[place]
-
-    order = [sources[place] for place in sorted(range(len(sources)), key=rank)]
+    order = sorted(sources, key=lambda source: (source not in weights, source not in important, *ties[source]))
     width, stay = Counter(column.source for column in columns), set[str]()
     for source in order:
         if sum(width[other] for other in stay) + width[source] <= most:
@@ -507,9 +503,9 @@ def _ties(
     batches: Iterable[Mapping[str, Texts]],
     n_rows: int,
     important: Collection[str],
-) -> tuple[np.ndarray, np.ndarray]:
+) -> list[list[float]]:
     """Return, for each column of the file, its strongest association with an important column, or 0 if no association is
-    strong, and its mean association with its closest columns. Both are multiplied by its share of rows with a value.
+    strong, and its mean association with its closest columns. Both are multiplied by minus its share of rows with a value.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
@@ -522,7 +518,7 @@ def _ties(
     strengths, filled = _strengths(groups), (groups >= 0).mean(axis=1)
     with_important = strengths[[place for place, source in enumerate(sources) if source in important]].max(axis=0, initial=0.0)
     closest = np.sort(strengths, axis=1)[:, -PARTNERS:].mean(axis=1)
-    return np.where(with_important < LEAST_STRENGTH, 0.0, with_important) * filled, closest * filled
+    return (-filled[:, None] * np.stack([with_important * (with_important >= LEAST_STRENGTH), closest], axis=1)).tolist()
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:

@@ -493,13 +493,13 @@ def _held_out(
 
 def which_matter(n_columns: int, important: Sequence[str]) -> str:
     """Return the question which columns matter, for a file with more columns than a draft."""
-    taken, also = "those with the strongest associations", "keeps these columns and those most associated with them"
-    if important:
-        taken, also = f"{listing(important)}, and those most associated with them", "names other columns that matter"
+    taken = (
+        f"{listing(important)}, and those most associated with them" if important else "those with the strongest associations"
+    )
     return (
         f"QUESTION: which columns matter? {n_columns:,} columns could be released, and a draft has at most {MOST_COLUMNS}. "
-        f"This draft has {taken}. The other columns are left out and listed below. `--important A,B` {also}. `--only` and "
-        "`--leave-out` choose single columns."
+        f"This draft has {taken}. The other columns are listed below. `--important A,B` keeps these columns and those "
+        "most associated with them."
     )
 
 
