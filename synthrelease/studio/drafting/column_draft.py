@@ -181,7 +181,7 @@ class ColumnDraft:
         otherwise empty.
     levels : for the smallest areas, the label of each code's larger area, for every level of larger areas.
     missing_values : texts that stand for a missing answer in this column, in addition to the texts for every column.
-        missing_label : label of the bin of missing values.
+    missing_label : label of the bin of missing values.
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
