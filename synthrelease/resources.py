@@ -172,8 +172,8 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
 
 VERSION = "1.1.0.dev0"
 
+# The commit, if `git archive` wrote it here (.gitattributes). Wheels and source archives are built from such a file.
 _ARCHIVED = "$Format:%H$"
-"""The commit, if `git archive` wrote it here (.gitattributes). Wheels and source archives are built from such a file."""
 
 
 @cache

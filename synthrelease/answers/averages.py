@@ -29,15 +29,12 @@ from synthrelease.published.measurements import NotSample
 # The interval of a ratio of two noisy sums contains all ratios that are compatible with the noise of the sums (theory 13.8,
 # measured ratios).
 
-_REPEATS = 3
-"""Largest number of times that the end of an interval is computed again with a new quantile."""
+_REPEATS = 3  # Largest number of times that the end of an interval is computed again with a new quantile
 
-_CLOSE = 1e-6
-"""The iteration stops when the distance from the estimate changes by less than this share."""
+_CLOSE = 1e-6  # The iteration stops when the distance from the estimate changes by less than this share
 
 
-_CANCELLED = 1e-11
-"""Relative size below which a variance is treated as rounding error."""
+_CANCELLED = 1e-11  # Relative size below which a variance is treated as rounding error
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -363,16 +360,15 @@ def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 
 OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
 
+# The indicator of a share x of N drawn rows has variance x (1 - x) along (1, -x), whatever the noisy tables say (Wilson
+# 1927).
 _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
-"""The indicator of a share x of N drawn rows has variance x (1 - x) along (1, -x), whatever the noisy tables say (Wilson
-1927)."""
 
+# If a share is further from 1/2 than this number of standard errors, the bin of the median is known without an interval.
 _FAR = 12.0
-"""If a share is further from 1/2 than this number of standard errors, the bin of the median is known without an interval."""
 
 
-_TIE = 1e-12
-"""Tolerance for rounding when a share is compared with the probability of a quantile."""
+_TIE = 1e-12  # Tolerance for rounding when a share is compared with the probability of a quantile
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -613,7 +613,8 @@ class _Measure:
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return the (n_combinations,) value of a row in the group, by the bin of the averaged column."""
+        """Return, for each of the (n_combinations,) combinations of bins, the value of a row of the group: the value of its bin
+        in the averaged column."""
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

@@ -25,7 +25,8 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares. A ratio has no numbers if a denominator may be 0."""
+    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if its denominator may
+    be 0."""
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
     for name, scale in scales.items():

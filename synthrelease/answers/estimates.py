@@ -308,8 +308,8 @@ def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str
 # used, which have six digits. An end may have been cut off at the possible range; its distance from the estimate is then taken
 # from the other end.
 
+# Kinds of questions whose intervals follow theory 13.8, measured ratios. (The interval of a median consists of bins.)
 _COVERED = ("share ", "mean ")
-"""Kinds of questions whose intervals follow theory 13.8, measured ratios. (The interval of a median consists of bins.)"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -377,9 +377,9 @@ def _in_order(release: PublishedRelease, name: str) -> int:
     return column.present if column.ordered else 0
 
 
+# Part of the risk for the absolute error, which every bound uses. The part is fixed, so that it does not depend on a
+# criterion value.
 _SHARE_OF_ABSOLUTE = 0.5
-"""Part of the risk for the absolute error, which every bound uses. The part is fixed, so that it does not depend on a criterion
-value."""
 
 
 _SHARE_OF_MEASURED = 0.5

@@ -39,8 +39,7 @@ counts are listed."""
 MOST_WEIGHTED = 100
 """Columns with at most this many bins are also listed with the design weight."""
 
-_BEFORE = "cannot be told"
-"""The text of version 1.0.0 for "not estimable"."""
+_BEFORE = "cannot be told"  # The text of version 1.0.0 for "not estimable"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,8 +28,8 @@ CONSTANT = "constant"
 """The name of a regression's intercept."""
 
 _MOST_DECIMALS = 8
+# Width of a terminal, largest widths of names and units, and the gap between two columns.
 _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
-"""Width of a terminal, largest widths of names and units, and the gap between two columns."""
 
 _BINNED = "of bin numbers"
 _OF_BINS, _OWN_VALUES = (f"estimate {_BINNED}", f"the file, {_BINNED}"), ("the file's own values", "population's own values")

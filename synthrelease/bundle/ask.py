@@ -42,8 +42,7 @@ from synthrelease.settings.card import CardTexts, direction
 
 MOST_CELLS = 100_000
 """Largest number of cells of all noisy tables for which the page also has counts of the released rows."""
-_DIGITS = 12
-"""Significant digits of computed numbers in the data, few enough to be the same on every machine."""
+_DIGITS = 12  # Significant digits of computed numbers in the data, few enough to be the same on every machine
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:

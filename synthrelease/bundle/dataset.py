@@ -36,7 +36,7 @@ class Licence:
 
     Attributes
     ----------
-    name : SPDX identifier; empty for a licence that the publisher describes.
+    name : SPDX identifier; empty if the licence has no identifier and the publisher describes it in words.
     title, address : empty if nothing is stated.
     """
 
@@ -219,8 +219,8 @@ def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
 
 # The files of a bundle and what each is for.
 
+# Media types by the endings of files. The formats of [bundle] have further media types.
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
-"""Media types by the endings of files. The formats of [bundle] have further media types."""
 
 
 def _data_file(name: str, sha256: str, size: int) -> DataFile:

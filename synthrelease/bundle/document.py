@@ -105,8 +105,8 @@ def _bins_of(
 
 # The parts of release.json that follow from the specification, the drawn configuration and the numbers of rows.
 
+# Settings of a criterion that release.json states in separate fields, or that are not published.
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
-"""Settings of a criterion that release.json states in separate fields, or that are not published."""
 
 
 def planned_parts(

@@ -339,10 +339,8 @@ def _written(package: Package, frame: Any, **settings: Any) -> bytes:
 
 _EMPTY = b"<characteristics></characteristics>"
 _MAP = b"<map>"
-_NAME = 129
-"""Bytes of a name in Stata 14 and later, padded with zeros."""
-_SECTIONS, _BEHIND = 14, 9
-"""Number of offsets in <map>, and index of the first offset of a section behind the characteristics."""
+_NAME = 129  # Bytes of a name in Stata 14 and later, padded with zeros
+_SECTIONS, _BEHIND = 14, 9  # Number of offsets in <map>, and index of the first offset of a section behind the characteristics
 
 
 def with_note(content: bytes, note: str) -> bytes:

@@ -234,6 +234,7 @@ def about_figures(document: ReleaseDocument) -> list[str]:
     return texts
 
 
+# Tables of the card's sections by option: label, columns, and the function that makes the rows.
 _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tuple[str, ...], ...]]]] = {
     "series": (
         "Earlier releases",
@@ -253,7 +254,6 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
         models_card.rows,
     ),
 }
-"""Tables of the card's sections by option: label, columns, and the function that makes the rows."""
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:

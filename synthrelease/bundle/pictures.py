@@ -250,11 +250,11 @@ def drawn(template: str, **values: Any) -> Markup:
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
 
 
+# Signs for the rules by which the charge of a node follows from the charges of its parts.
 _SIGNS = {
     **dict.fromkeys((SUM, STATED, ADDED, TOGETHER), "Σ "),
     **{SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: ", WITHIN_CAP: "cap: "},
 }
-"""Signs for the rules by which the charge of a node follows from the charges of its parts."""
 
 
 def _rows(

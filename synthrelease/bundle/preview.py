@@ -191,18 +191,12 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
 # The approximate size of the released files. The disk space is checked before the charge, so that a full disk costs no budget.
 
 _PLAIN = ".csv"
-_DENSER = 4
-"""How many times more values a byte holds in a compressed or binary file than in a plain CSV file."""
-_MARGIN = 1.2
-"""The documents of a real release are assumed to be this many times as long as the documents of a preview."""
-_DIGITS = 24
-"""Approximate largest number of bytes of a noisy count in measurements.json."""
-_QUESTIONS = 16_000
-"""Approximate largest number of bytes of QUESTIONS.md, for releases with noisy tables."""
-_PAGE = 90_000
-"""Approximate largest number of bytes of ask.html in one language, without the noisy counts."""
-_LINE = 130
-"""Approximate largest number of bytes of a line of estimates.csv; a cell has two lines."""
+_DENSER = 4  # How many times more values a byte holds in a compressed or binary file than in a plain CSV file
+_MARGIN = 1.2  # The documents of a real release are assumed to be this many times as long as the documents of a preview
+_DIGITS = 24  # Approximate largest number of bytes of a noisy count in measurements.json
+_QUESTIONS = 16_000  # Approximate largest number of bytes of QUESTIONS.md, for releases with noisy tables
+_PAGE = 90_000  # Approximate largest number of bytes of ask.html in one language, without the noisy counts
+_LINE = 130  # Approximate largest number of bytes of a line of estimates.csv; a cell has two lines
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:

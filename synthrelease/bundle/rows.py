@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
 
 MOST_ROWS = 1_000_000
+# Weight of the uniform prior table in records, relative to the noise of the tables, as in the adaptive generators.
 _UNIFORM_ROWS = 50.0
-"""Weight of the uniform prior table in records, relative to the noise of the tables, as in the adaptive generators."""
 
-_MOST_DRAWS = 20
-"""Largest number of further draws that replace rows which break a plausibility rule."""
+_MOST_DRAWS = 20  # Largest number of further draws that replace rows which break a plausibility rule
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

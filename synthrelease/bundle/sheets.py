@@ -31,11 +31,9 @@ from synthrelease.spec.canonical import WORDS
 from synthrelease.spec.release_spec import ReleaseSpec
 
 QUESTIONS_NAME = "QUESTIONS.md"
-_MANY = 100
-"""QUESTIONS.md uses a pair of columns with at most this number of cells, if there is one."""
+_MANY = 100  # QUESTIONS.md uses a pair of columns with at most this number of cells, if there is one
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
-_SIGNS = re.compile(r"[`$\"\\\n]")
-"""Characters with a special meaning in a Stata text."""
+_SIGNS = re.compile(r"[`$\"\\\n]")  # Characters with a special meaning in a Stata text
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:

@@ -57,14 +57,11 @@ class AcceptedRows:
 # The key of a root is its position in the sorted wide rows, which reveals nothing more. Members follow in the order of
 # their slots.
 
-_ROWS = 2**16
-"""Number of rows of a CSV file, or of roots of any file, in one batch."""
-_TEXTS_TOGETHER = 2**10
-"""Largest number of combinations of the labels of neighbouring columns that become texts together."""
-_VALUES_AT_ONCE = 2**20
-"""Approximate number of values of a CSV file that each of several threads converts to texts at a time."""
+_ROWS = 2**16  # Number of rows of a CSV file, or of roots of any file, in one batch
+_TEXTS_TOGETHER = 2**10  # Largest number of combinations of the labels of neighbouring columns that become texts together
+_VALUES_AT_ONCE = 2**20  # Approximate number of values of a CSV file that each of several threads converts to texts at a time
+# Largest number of rows, and approximate largest number of values, in a row group of data.parquet.
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
-"""Largest number of rows, and approximate largest number of values, in a row group of data.parquet."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,9 +110,9 @@ def _around(line: str, start: int) -> str:
 
 ANSWERS = "model answers"
 
+# Tolerance for recomputed interval ends, relative to the width of the interval. The checks need a tolerance because machines
+# differ in the last digits.
 _ESTIMATES_RELATIVE = 1e-4
-"""Tolerance for recomputed interval ends, relative to the width of the interval. The checks need a tolerance because machines
-differ in the last digits."""
 
 
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:

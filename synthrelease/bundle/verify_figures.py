@@ -44,8 +44,8 @@ from synthrelease.published.verify.checks import Check
 
 # The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
 
+# Relative tolerance for recomputed values. The checks need a tolerance because machines differ in the last digits.
 _RELATIVE = 1e-9
-"""Relative tolerance for recomputed values. The checks need a tolerance because machines differ in the last digits."""
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
@@ -269,8 +269,8 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
             yield f"column {column.name!r}: its measured bins are not in the released order, or leave a released bin out"
 
 
+# Number of standard deviations by which the noise may move a criterion value. Larger noise has a negligible probability.
 _REACH = 25
-"""Number of standard deviations by which the noise may move a criterion value. Larger noise has a negligible probability."""
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:

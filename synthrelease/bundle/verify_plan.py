@@ -84,8 +84,8 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
         yield f"its exact figure can be {best:g} to {worst:g}; it states {part.best} to {part.worst}"
 
 
+# Largest number of differences that are reported. Without this limit, every value of release.json could be reported.
 _SHOWN = 5
-"""Largest number of differences that are reported. Without this limit, every value of release.json could be reported."""
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:

@@ -106,7 +106,8 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table, release.json, and the files that do not follow from them: data files and the specification.
+    """Return the released table, release.json, and the files that cannot be derived from these two: data files and the
+    specification.
 
     Parameters
     ----------
@@ -281,10 +282,8 @@ WRITER = "writer"
 """Name of the file in the partial folder that says which program made it, and on which machine."""
 CONTENT = "content"
 """Name of the entry in the partial folder that will get the final name."""
-_SPACE = "space"
-"""Name of the file in the partial folder that reserves disk space."""
-_MOST_KEPT = 2**30
-"""Largest reservation in bytes. The limit exists because some file systems reserve space by writing to it."""
+_SPACE = "space"  # Name of the file in the partial folder that reserves disk space
+_MOST_KEPT = 2**30  # Largest reservation in bytes. The limit exists because some file systems reserve space by writing to it.
 _TRIES = 100
 MAX_NAME = 200
 """Largest number of bytes in the folder's name. File systems allow 255, and the temporary name is longer."""

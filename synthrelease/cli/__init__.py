@@ -51,8 +51,7 @@ def _options(
     """Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`."""
 
 
-_READING = {"check", "release", "ledger", "scout"}
-"""Commands that read private data."""
+_READING = {"check", "release", "ledger", "scout"}  # Commands that read private data
 
 
 # Defaults of environment variables that numpy and pydantic read when they are loaded. One thread: products of small

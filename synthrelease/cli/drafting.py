@@ -239,7 +239,7 @@ def leave_out(
 
 
 def numbers(config: Config, public: From, members: Beside | None = None, table: TableName | None = None) -> None:
-    """Set the representative value of each bin without a representative value. Use the command after you edit bins.
+    """Set missing representative values of bins. Use the command after you edit bins.
 
     The value is the mean of the rows of a PUBLIC file in the bin. The command keeps the values in the configuration, and
     removes the values of bins that no longer exist. Comments and layout stay.

@@ -27,7 +27,7 @@ FIXED = 5
 
 
 def compare(request: ComparisonRequest) -> None:
-    """Compare the configurations with other methods for protecting a table. Uses the same PUBLIC file for all methods. Shows
+    """Compare configurations with other ways to protect a table. Uses the same PUBLIC file for all methods. Shows
     criteria, utility and risk of each method. The values have no noise. No release uses these methods
     (docs/appendix/baselines.md). Reads nothing private and spends nothing.
     """

@@ -576,8 +576,8 @@ def _people(folder: Path) -> tuple[File, File]:
     return public, confidential
 
 
+# Folder, seed and number of later years, first for last year's public file, then for this year's confidential file.
 _PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)
-"""Folder, seed and number of later years, first for last year's public file, then for this year's confidential file."""
 
 
 def _script(name: str) -> dict[str, Any]:

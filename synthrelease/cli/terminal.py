@@ -125,7 +125,7 @@ screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 
 def print_or_write(text: str, out: Path | None) -> None:
-    """Print a text, or write it to a file in place of an old one. Raises OutputError if it cannot be written."""
+    """Print a text, or write the text to a file and replace an existing file. Raises OutputError if it cannot be written."""
     if out is None:
         print(text, end="")
         return

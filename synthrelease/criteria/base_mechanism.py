@@ -24,8 +24,8 @@ from synthrelease.data.counts import Counts
 from synthrelease.privacy.grids import NoisyFigure, shared_grid, shared_steps
 from synthrelease.privacy.noise import SystemEntropy, laplace_figure, one_noise
 
+# Slacks are clipped to plus or minus this number, far beyond any noise. Clipping does not raise the sensitivity.
 _LIMIT = 2.0**30
-"""Slacks are clipped to plus or minus this number, far beyond any noise. Clipping does not raise the sensitivity."""
 
 
 def noisy_figure(counts: Counts, query: Query, epsilon: Fraction, rows: int, entropy: SystemEntropy) -> NoisyFigure:

@@ -27,8 +27,8 @@ MOST_EPSILON = Fraction(1, 4)
 MOST_UNIQUE = 0.2
 """Largest share of unique rows in the public file for which a minimum count of rows is drafted."""
 
+# Words in names of columns that usually define groups and are rarely dependent variables.
 _NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "date")
-"""Words in names of columns that usually define groups and are rarely dependent variables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,16 +211,15 @@ def budget(least: float) -> Fraction:
 Drafts = Iterable[CriterionDraft | str]
 """The drafts of one kind for a public file. A text for each criterion that was left out states the reason."""
 
+# Largest number of columns for which a draft compares tables of three columns. With more columns, tables of three columns
+# take seconds in every round.
 _MANY = 20
-"""Largest number of columns for which a draft compares tables of three columns. With more columns, tables of three columns take
-seconds in every round."""
-_MOST_BY = 6
-"""Largest number of columns by which a drafted share of rows is grouped."""
+_MOST_BY = 6  # Largest number of columns by which a drafted share of rows is grouped
+# Smallest number of bins for which the median may lie in a neighbouring bin; three of so many bins are at most a quarter of
+# all bins.
 _BINS_OF_NEIGHBOURS = 12
-"""Smallest number of bins for which the median may lie in a neighbouring bin; three of so many bins are at most a quarter of
-all bins."""
+# Least number of rows of the file per cell of the columns in faithfulness, so that most rows have a similar row.
 _ROWS_FOR_A_CELL = 4
-"""Least number of rows of the file per cell of the columns in faithfulness, so that most rows have a similar row."""
 
 
 def _share(part: float) -> float:

@@ -27,8 +27,7 @@ from synthrelease.settings.base import KEYS, AmongColumns, Mistake
 if TYPE_CHECKING:
     from synthrelease.criteria.faithfulness_mechanism import Step
 
-_ROWS_FOR_A_CELL = 4
-"""Rows of the file for each cell of the drafted columns, so that most rows have a similar row."""
+_ROWS_FOR_A_CELL = 4  # Rows of the file for each cell of the drafted columns, so that most rows have a similar row
 
 
 class Faithfulness(Criterion):

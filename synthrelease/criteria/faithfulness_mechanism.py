@@ -27,14 +27,11 @@ from synthrelease.data.linked import Linked
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_PART = 3000
-"""Approximate number of cells of a network that is solved separately. The number does not affect the result."""
+_PART = 3000  # Approximate number of cells of a network that is solved separately. The number does not affect the result.
 
-_HASHED_TOGETHER, _REMAINDERS = 2**17, 2**22
-"""Number of cells that are hashed at once, and number of remainders of hashes."""
+_HASHED_TOGETHER, _REMAINDERS = 2**17, 2**22  # Number of cells that are hashed at once, and number of remainders of hashes
 
-_CAPACITY_BITS = 30
-"""Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two capacities must not overflow."""
+_CAPACITY_BITS = 30  # Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two capacities must not overflow.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,19 +23,18 @@ from synthrelease.criteria.records import Prior as Prior
 from synthrelease.errors import rejecting
 from synthrelease.settings.base import KEYS, SpecTable
 
+# Importance of the intercept's moments relative to the moments of slopes; the coefficient criterion uses slopes only.
 _INTERCEPT_WEIGHT = 0.3
-"""Importance of the intercept's moments relative to the moments of slopes; the coefficient criterion uses slopes only."""
 
+# Largest absolute value of standardised features, residuals, spreads and the uncertainty, and of the reciprocals of spreads
+# and uncertainty. Products of several of these numbers are then finite.
 _LARGEST = 1e50
-"""Largest absolute value of standardised features, residuals, spreads and the uncertainty, and of the reciprocals of spreads
-and uncertainty. Products of several of these numbers are then finite."""
 
-_BATCH = 2**16
-"""Number of cells that are processed at once, to limit memory."""
+_BATCH = 2**16  # Number of cells that are processed at once, to limit memory
 
+# Lower limit of eigenvalues of the noisy matrix of mean feature products. Smaller eigenvalues are raised to this limit, so
+# that the fit always exists.
 _SMALLEST_EIGENVALUE = 1e-3
-"""Lower limit of eigenvalues of the noisy matrix of mean feature products. Smaller eigenvalues are raised to this limit, so
-that the fit always exists."""
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:

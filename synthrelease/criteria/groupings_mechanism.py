@@ -28,8 +28,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Transformation
 
-_PRODUCTS = 2**30
-"""Largest count at which a 64-bit integer can contain the difference of two products of counts."""
+_PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the difference of two products of counts
 
 
 def furthest_mean_of_groups(

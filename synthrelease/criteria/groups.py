@@ -279,8 +279,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
 # Stakeholders ask for medians. A mean bounds a median only for distributions without a large share at one end (theory 3.11,
 # conditional medians).
 
-_FINEST = 10_000
-"""Quantiles are multiples of 1 / `_FINEST`."""
+_FINEST = 10_000  # Quantiles are multiples of 1 / `_FINEST`
 
 
 @reads_members

@@ -36,14 +36,13 @@ from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 
+# Coefficients count as determined if every eigenvalue of the mean information matrix, in standard units, is above this
+# number.
 _SINGULAR = 1e-6
-"""Coefficients count as determined if every eigenvalue of the mean information matrix, in standard units, is above this
-number."""
 
 _MOST_STEPS = 60
 
-_SMALLEST = 2.0**-20
-"""Lower limit of the sensitivity times the number of rows. Noise of scale 0 cannot be drawn."""
+_SMALLEST = 2.0**-20  # Lower limit of the sensitivity times the number of rows. Noise of scale 0 cannot be drawn.
 
 
 class LogisticRegression(Criterion):

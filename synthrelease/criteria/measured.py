@@ -89,11 +89,9 @@ def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisyS
     return sums
 
 
-_FINEST_WEIGHT = 8
-"""Largest weight of a table in a combination; weights are whole numbers."""
+_FINEST_WEIGHT = 8  # Largest weight of a table in a combination; weights are whole numbers
 
-_EXACT = 2**53
-"""Largest weighted sum that is exact as a float. Weights with larger sums raise ValueError."""
+_EXACT = 2**53  # Largest weighted sum that is exact as a float. Weights with larger sums raise ValueError.
 
 Name = TypeVar("Name")
 Possible = Callable[[tuple[str, ...]], np.ndarray]
@@ -284,11 +282,9 @@ def _joined(estimates: Sequence[tuple[_Estimate, int]]) -> Parts:
 # An upper bound of the distance between the slopes of two regression lines, from limits of the moments of the original rows.
 # Noisy tables of all pairs of columns give these limits (theory 13.7, slopes within limits).
 
-_FINEST = 2**11
-"""Products of two numbers in [-1, 1] are rounded to multiples of 1 / `_FINEST`."""
+_FINEST = 2**11  # Products of two numbers in [-1, 1] are rounded to multiples of 1 / `_FINEST`
 
-_ROOM = 1e-9
-"""Margin for the rounding of floats: absolute for a moment (which is at most 1), and relative for a bound."""
+_ROOM = 1e-9  # Margin for the rounding of floats: absolute for a moment (which is at most 1), and relative for a bound
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
@@ -375,9 +371,9 @@ def _half_range(name: str, facts: PublicFacts) -> float:
 # A regression line from the shared noisy tables, which replaces a private fit. A criterion of prediction errors compares with
 # this line. No bound is stated for its distance from the line of the original rows.
 
+# Lower limit of eigenvalues of the features' noisy correlation matrix. Smaller eigenvalues are raised to this limit, so that
+# the line always exists.
 _SMALLEST_EIGENVALUE = 1e-2
-"""Lower limit of eigenvalues of the features' noisy correlation matrix. Smaller eigenvalues are raised to this limit, so that
-the line always exists."""
 
 
 def measured_line(

@@ -92,9 +92,9 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
 # Maximum of a concave function of a few parameters, by Newton's method with halved steps.
 
 _MOST_HALVINGS = 20
+# A step may lower the value by this fraction of the value (or of 1), because so small a change near the maximum is a rounding
+# error.
 _ROUNDING = 1e-15
-"""A step may lower the value by this fraction of the value (or of 1), because so small a change near the maximum is a rounding
-error."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -63,8 +63,7 @@ from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
-_REDRAWS = 200
-"""Number of draws that estimate the standard deviation of a distance's noise, with an error of about 5%."""
+_REDRAWS = 200  # Number of draws that estimate the standard deviation of a distance's noise, with an error of about 5%
 
 
 class RegressionCoefficients(Criterion):
@@ -326,11 +325,9 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         return f"the linear regression of {words(self.about.target)} on {features}"
 
 
-_MOST_DIRECTIONS = 64
-"""Largest number of directions for which the slack can be a number of records (`slack_of_steps`)."""
+_MOST_DIRECTIONS = 64  # Largest number of directions for which the slack can be a number of records (`slack_of_steps`)
 
-_SINGULAR = 1e-9
-"""Smallest eigenvalue of the synthetic correlation matrix above which a line is treated as determined."""
+_SINGULAR = 1e-9  # Smallest eigenvalue of the synthetic correlation matrix above which a line is treated as determined
 
 
 class RegressionOneStep(RegressionCoefficients):

@@ -21,11 +21,10 @@ from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, Count
 # Two rows are equal if their cells are equal. A cell is compared by its code, or by a few words in a wide table
 # (`Layout.words`). This section also computes the bins of a column that counts the indicators of each row.
 
+# Number of rows of a wide table that are sorted in one step. Sorting this many rows takes little memory.
 _SORTED_TOGETHER = 2**19
-"""Number of rows of a wide table that are sorted in one step. Sorting this many rows takes little memory."""
+# Number of rows that are processed in one step: few enough that all their columns fit into the processor's cache.
 _FEW_ROWS = 2**14
-"""Number of rows that are processed in one step: few enough that all their columns fit into the processor's cache.
-"""
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
@@ -152,8 +151,7 @@ def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[
     return digits.at(rows) if isinstance(digits, PackedBins) else tuple(column[rows] for column in digits)
 
 
-_OWN_MEMORY = 2**18
-"""An array of a table with at least this number of bytes gets a separate block of memory."""
+_OWN_MEMORY = 2**18  # An array of a table with at least this number of bytes gets a separate block of memory
 
 
 def room(n: int, kind: Any) -> np.ndarray:

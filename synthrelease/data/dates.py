@@ -33,8 +33,8 @@ PARTS = {
 """The parts of a date that a column may use, with their functions: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7.
 """
 _EPOCH = date(1970, 1, 1).toordinal()
+# Directives that a part of a date needs; a part that is not listed needs all three.
 _NEEDS = {"year": "Y", "quarter": "Ym", "month": "Ym"}
-"""Directives that a part of a date needs; a part that is not listed needs all three."""
 _DIRECTIVE = re.compile("%(.?)", re.DOTALL)
 _DIGITS = {"Y": "[0-9]{4}", "m": "[0-9]{1,2}", "d": "[0-9]{1,2}", "b": "[A-Za-z]{3}"}
 _TWO_DIGITS = ("{1,2}", "{2}")

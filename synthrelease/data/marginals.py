@@ -76,10 +76,9 @@ def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Ha
 GROUP_CELLS = 2**18
 """Largest number of cells of a group's table that is counted from the cells that occur."""
 _FEWEST_CELLS = 2**12
+# Largest number of cells of the table of two groups, for counting pairs: the table fits into the cache of a processor.
 _PAIRED_CELLS = 2**16
-"""Largest number of cells of the table of two groups, for counting pairs: the table fits into the cache of a processor."""
-_CELLS_TOGETHER = 2**18
-"""Number of cells that are summed in one step, which limits the memory of their codes."""
+_CELLS_TOGETHER = 2**18  # Number of cells that are summed in one step, which limits the memory of their codes
 _FEW_COLUMNS = 12
 Groups = set[int]
 """Groups of columns, given by the indices of the columns."""
@@ -138,8 +137,7 @@ def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
     return tuple(_steps(tuple(range(columns)), largest))
 
 
-_CELLS_A_ROW = 16
-"""Ratio of cells to distinct rows above which pairs of columns are counted from the rows."""
+_CELLS_A_ROW = 16  # Ratio of cells to distinct rows above which pairs of columns are counted from the rows
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
 """Largest number of marginals that a lattice stores in addition to the whole table, and largest number of numbers in these
 marginals (64 MiB)."""

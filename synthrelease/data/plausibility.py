@@ -285,8 +285,8 @@ def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
 
 # Filler rows are plausible rows that belong to no real person. They complete a table that has too few rows.
 
+# Among this number of first rows of the sequence, at least one must satisfy the rules that are evaluated for whole rows.
 _TRIED = 10_000
-"""Among this number of first rows of the sequence, at least one must satisfy the rules that are evaluated for whole rows."""
 
 
 class FillerRows:

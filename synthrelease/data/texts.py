@@ -96,8 +96,8 @@ def is_executable(text: str) -> bool:
 # needs quotes.
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./\\:=+-]+")
+# PowerShell ends a quoted text at each of these characters, and reads two in a row as one character.
 _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
-"""PowerShell ends a quoted text at each of these characters, and reads two in a row as one character."""
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:

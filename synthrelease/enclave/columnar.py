@@ -21,8 +21,7 @@ from synthrelease.sources.formats import check_parquet, rows_within
 from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uuid
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
-_NARROW = 2**14
-"""Whole numbers are used directly as codes if their range, counted from the smallest number, is at most this."""
+_NARROW = 2**14  # Whole numbers are used directly as codes if their range, counted from the smallest number, is at most this
 
 
 class StringTexts(LazyTexts):

@@ -45,8 +45,7 @@ from synthrelease.sources.tables import LONGEST_TEXT
 #
 # In these encodings a line end is never part of a character, so each block can be decoded independently, in any thread.
 
-_MOST_BYTES = 4
-"""Largest number of bytes of a character in UTF-8."""
+_MOST_BYTES = 4  # Largest number of bytes of a character in UTF-8
 STRAY_LETTERS = "synthrelease.stray_letters"
 """Name of an error handler: with it, Python's decoders read bytes that are not UTF-8 as Windows-1252."""
 
@@ -279,8 +278,7 @@ MAX_BLANK_LINES = 1_000_000
 day."""
 BLOCK = 2**22
 """Bytes of a block. Plain lines of a block are read fast, and other lines one by one."""
-_FIRST = 2**16
-"""Bytes of the first block, for the header, which is read line by line."""
+_FIRST = 2**16  # Bytes of the first block, for the header, which is read line by line
 
 
 def csv_batches(

@@ -27,12 +27,11 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 # Number the rows 0 to K - 1, cell by cell, draw distinct numbers, and count the cells that they fall into. No probability is
 # computed, so nothing is rounded.
 
-_AT_ONCE = 2**20
-"""Largest number of random numbers that are drawn at once, to limit memory."""
+_AT_ONCE = 2**20  # Largest number of random numbers that are drawn at once, to limit memory
 
+# If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each). Otherwise there is one byte for each
+# row, which marks the drawn rows.
 _FEW = 64
-"""If fewer than one row in _FEW is drawn, the drawn numbers are stored (8 bytes each). Otherwise there is one byte for each
-row, which marks the drawn rows."""
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
@@ -124,8 +123,7 @@ def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 Result = TypeVar("Result")
-_MOST_BINNED_CELLS = 2**22
-"""Largest total number of cells of binned tables that are cached for further rounds."""
+_MOST_BINNED_CELLS = 2**22  # Largest total number of cells of binned tables that are cached for further rounds
 
 
 class Door:
@@ -189,7 +187,7 @@ class Door:
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the rows on the bins of a transformation. Results are cached for as many transformations as fit into
+        """Return the rows, recoded to the bins of a transformation. Results are cached for as many transformations as fit into
         memory.
         """
         self._check_whole()

@@ -22,13 +22,11 @@ from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError, listing
 from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
 
-_RECORD = ""
-"""Key of the record type among the names of columns. No name of a column is empty."""
+_RECORD = ""  # Key of the record type among the names of columns. No name of a column is empty.
+# Number of characters of lines that are cut into cells at once; they take 16 MB if some characters are not ASCII.
 _CHARACTERS = 2**22
-"""Number of characters of lines that are cut into cells at once; they take 16 MB if some characters are not ASCII."""
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
-_BLANKS = b" \t\r\0\x1a"
-"""Characters of a blank line, including the end-of-file character of DOS."""
+_BLANKS = b" \t\r\0\x1a"  # Characters of a blank line, including the end-of-file character of DOS
 
 
 def fixed_width_batches(

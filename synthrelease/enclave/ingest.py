@@ -44,8 +44,7 @@ from synthrelease.sources.source import Source, check_members, unwritten
 
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""
-_SEED = 19
-"""Seed for drawing the rows of persons from public files."""
+_SEED = 19  # Seed for drawing the rows of persons from public files
 UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 

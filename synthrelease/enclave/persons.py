@@ -96,8 +96,8 @@ def repeated(marks: np.ndarray) -> np.ndarray:
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)
+# Number of values of a row's random number. Two rows of a person have the same number with probability below 2^-62.
 _COINS = 2**63 - 1
-"""Number of values of a row's random number. Two rows of a person have the same number with probability below 2^-62."""
 ROOM = 2**17
 """Smallest number of collected rows after which rows that cannot be among the first rows are discarded."""
 

@@ -29,10 +29,9 @@ VALUES_PER_BATCH = 2**21
 CHARACTERS_PER_BATCH = 2**25
 """Number of characters after which a batch ends, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
+# First bytes of formats that may also be the beginning of a column name, such as PARENT.
 _NAMES = (b"PARE", b"FEA1", b"ARROW1", b"BZh")
-"""First bytes of formats that may also be the beginning of a column name, such as PARENT."""
-_BZIP2 = b"1AY&SY"
-"""The bytes that follow BZh and a digit in a bzip2 file."""
+_BZIP2 = b"1AY&SY"  # The bytes that follow BZh and a digit in a bzip2 file
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 

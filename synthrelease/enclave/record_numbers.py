@@ -42,8 +42,7 @@ from synthrelease.sources.source import Source, unwritten
 BYTES = 32
 _CONTENT = re.compile(r"synthrelease split key 1\n([0-9a-f]{64})\n")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line ends
-_OTHERS = 0o077
-"""Permission bits of other users."""
+_OTHERS = 0o077  # Permission bits of other users
 
 
 @dataclass(frozen=True)

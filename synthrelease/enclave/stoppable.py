@@ -20,8 +20,7 @@ from synthrelease.sources.opened import Stop
 Part = TypeVar("Part")
 BATCH_SECONDS = 3600.0
 """Seconds within which a database must return a batch."""
-_GRACE = 5.0
-"""Seconds that a library has to stop."""
+_GRACE = 5.0  # Seconds that a library has to stop
 _TICK = 0.2
 
 

@@ -48,8 +48,8 @@ from synthrelease.sources.tables import LONGEST_TEXT
 
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES
+# Pattern of a number; exponents as in 1e+05 (R), 1.2E+07 (Excel), 1.0E5 (Java), 0E-7 (Python) or 0.12D+02 (Fortran).
 _NUMBER = re.compile(r"([+-]?)(?=\.?\d)(\d*)(\.\d*)?((?(3)[ED]|E)[+-]?0*\d{1,15})?", re.ASCII | re.IGNORECASE)
-"""Pattern of a number; exponents as in 1e+05 (R), 1.2E+07 (Excel), 1.0E5 (Java), 0E-7 (Python) or 0.12D+02 (Fortran)."""
 
 
 def whole_text(number: int) -> str:

@@ -3,8 +3,8 @@
 Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. Then
 they are looked up without trailing zeros of a fraction, in the text and in the list. So 12.0 (as pandas writes 12 in a column
 with missing values), 12.00 and 12 are the same, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0. But 012 and +12 are different.
-So a number matches the same entry of the specification in a text file and in a file that stores numbers
-(`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is this category, even if [input] lists
+So a number matches the same entry of the specification whether its file stores texts or numbers (`texts.LazyTexts.numbers`). A
+text that the specification lists as a category or code is this category, even if [input] lists
 it as a missing value. A text that is a missing value is not a number or a date. If only the first characters of a text are its
 code, the whole text still decides whether the value is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does);
 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no

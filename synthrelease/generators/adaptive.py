@@ -42,21 +42,17 @@ if TYPE_CHECKING:
 # error of rare bins is the largest error of single columns, so the last measurement goes to the columns in which this error is
 # largest.
 
-_WEIGHTS = 10**6
-"""Shares of the columns are rounded to multiples of the largest share divided by this number."""
+_WEIGHTS = 10**6  # Shares of the columns are rounded to multiples of the largest share divided by this number
 
-_SLICES = 24
-"""Number of equal parts into which the budget of the last measurement is divided."""
+_SLICES = 24  # Number of equal parts into which the budget of the last measurement is divided
 
+# Tolerances of a fit: a share of the standard deviation of a cell's noise, and a number of records (`ProportionalFit.solve`).
 _PRECISION, _FINEST = 0.2, 0.05
-"""Tolerances of a fit: a share of the standard deviation of a cell's noise, and a number of records
-(`ProportionalFit.solve`)."""
 
+# Largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit.
 _SWEEPS, _LAST_SWEEPS = 20, 100
-"""Largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit."""
 
-_MOST = 4
-"""Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple."""
+_MOST = 4  # Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple.
 
 # Limits for strong noise. If the noise of a cell would exceed the first number as a share of the rows, there are fewer rounds.
 # The second number is then the share of a round's budget for its private choice, and the third number is the smallest size of a
@@ -64,8 +60,7 @@ _MOST = 4
 # were chosen at random (docs/appendix/benchmarks.md, linked tables).
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
 
-_GROUP = 5.0
-"""Smallest number of rows of a group of bins, as a multiple of the noise of a table of usual size."""
+_GROUP = 5.0  # Smallest number of rows of a group of bins, as a multiple of the noise of a table of usual size
 
 # Parts of the budget are multiples of the usual part divided by this number, so that the remaining budget is a short
 # fraction.

@@ -25,15 +25,14 @@ from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 
+# If not all pairs fit into the model, the model uses only pairs that differ from independence by at least this multiple of
+# the standard deviation of their noise.
 _VISIBLE = 2.0
-"""If not all pairs fit into the model, the model uses only pairs that differ from independence by at least this multiple of the
-standard deviation of their noise."""
 
 ROOM = 2**16
 """Largest number of cells of a clique for such pairs."""
 
-_ROWS = 20_000
-"""Number of rows of the model from which covariances are estimated."""
+_ROWS = 20_000  # Number of rows of the model from which covariances are estimated
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,8 @@ How = Literal[
 LEAST_REPEATED = 0.8
 """Smallest share of an association that the fit must repeat so that the rows carry it."""
 LEAST_STRENGTH = 0.1
-"""Cramer's V from which two columns are called associated. If the strength is unknown, the noise must stay below this value."""
+"""Two columns are called associated if their Cramer's V is at least this value. If the strength is unknown, the noise must stay
+below this value."""
 Function = tuple[int, Columns]
 """A column, and the columns that determine it."""
 
@@ -325,7 +326,8 @@ class Associations:
     def pairs(self) -> Iterator[Association]:
         """Yield the associations of all pairs of columns, in the order of the columns.
 
-        A thousand columns have half a million pairs. Most of these pairs are in parts of the model that nothing connects. For
+        A thousand columns have half a million pairs. In most of these pairs, the two columns are in unconnected parts of the
+        model. For
         members, and for columns that are drawn after all other columns, a separate graph is built for each pair.
         """
         parts = {column: {column} for column in range(len(self.layout.sizes))}

@@ -33,10 +33,8 @@ _DYKSTRA_STEPS = 30
 # exact.
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
 
-_ROWS_TOGETHER = 2**19
-"""Approximate number of whole rows that get the bins of further columns at a time."""
-_CELLS_AT_ONCE = 2**18
-"""Approximate number of cells times bins for which whole rows are divided at once, which limits memory."""
+_ROWS_TOGETHER = 2**19  # Approximate number of whole rows that get the bins of further columns at a time
+_CELLS_AT_ONCE = 2**18  # Approximate number of cells times bins for which whole rows are divided at once, which limits memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,10 +408,9 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
 
 # The bins of single rows are drawn independently from public probabilities. All of this is post-processing.
 
-_DRAWN_TOGETHER = 2**14
-"""Number of single rows that are processed at once, which fits into the processor's cache."""
+_DRAWN_TOGETHER = 2**14  # Number of single rows that are processed at once, which fits into the processor's cache
+# Largest number of equal parts of [0, 1) in the look-up table; a power of 2, so that the part of a number is exact.
 _PARTS = 2**8
-"""Largest number of equal parts of [0, 1) in the look-up table; a power of 2, so that the part of a number is exact."""
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:

@@ -16,8 +16,8 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.generators.bayesian_network import nearest_on_simplex, systematic_rounding
 
+# A group of neighbouring bins needs only this share of the required rows if an adjacent group has all required rows.
 _REST = 0.4
-"""Next to a group with enough rows, this share of the required rows is enough for a group of neighbouring bins."""
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:

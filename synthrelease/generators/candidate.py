@@ -27,8 +27,8 @@ from synthrelease.privacy.charges import Charge
 # 5.1, measure once, select many); rows are drawn again in every round. Only running times show which rounds used a stored
 # model, and these are not published.
 
+# Largest number of numbers in all stored models together: 32 MB. Models beyond this limit are fitted again in every round.
 _MOST_NUMBERS = 2**22
-"""Largest number of numbers in all stored models together: 32 MB. Models beyond this limit are fitted again in every round."""
 
 
 def _numbers_in(value: object) -> int:

@@ -23,12 +23,11 @@ from synthrelease.generators.bayesian_network import systematic_rounding
 CELL_LIMIT = 2**21
 """Largest number of cells of a table for these generators. Every iteration uses all cells."""
 
+# Smallest target share of a query, and smallest distance of a target from 1. A share of exactly 0 could never increase again.
 _SMALLEST = 1e-9
-"""Smallest target share of a query, and smallest distance of a target from 1. A share of exactly 0 could never increase
-again."""
 
+# Largest logarithm of a correction factor, to avoid overflow. A cell with a very small share increases in several steps.
 _LARGEST = 100.0
-"""Largest logarithm of a correction factor, to avoid overflow. A cell with a very small share increases in several steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

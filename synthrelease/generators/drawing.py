@@ -17,12 +17,10 @@ import numpy as np
 MOST_CANDIDATES = 20_000
 """If more rows than this were drawn and more rows than this were omitted, the closed form is used. The limit of the closed form
 is up to a quarter wider, but the exact limit would take seconds."""
+# For more shares than this number, the closed form is used, because the exact probabilities would underflow.
 _MOST_SHARES = 10**100
-"""For more shares than this number, the closed form is used, because the exact probabilities would underflow."""
-_MOST_CELLS = 100_000
-"""Tables with more cells than this number have no useful limit on their distance."""
-_ROUNDING = 1e-6
-"""Upper bound of the relative error of summed probabilities."""
+_MOST_CELLS = 100_000  # Tables with more cells than this number have no useful limit on their distance
+_ROUNDING = 1e-6  # Upper bound of the relative error of summed probabilities
 _FEW = 32
 _OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 

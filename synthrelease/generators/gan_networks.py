@@ -137,11 +137,10 @@ DRAWS = 4096
 
 CHUNK = 2**13
 """Number of rows that pass through the critic at once; the bound of the rounding error in `noisy_gradient` depends on it."""
-_LAW_CHUNK = 2**21
-"""Number of cells of products of columns that are in memory at once."""
+_LAW_CHUNK = 2**21  # Number of cells of products of columns that are in memory at once
 
+# Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019).
 _HARDNESS = 5.0
-"""Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019)."""
 
 
 class AdversarialGenerator(Generator):

@@ -198,8 +198,7 @@ class DPCTGAN(GradientGenerator):
 TABLE_LIMIT = 2**26
 """Largest number of counts of all teachers together: 256 MiB. Preparing the votes takes twice as much memory."""
 
-_DRAWS = 2000
-"""Number of draws of the generator's noise with which teachers compare their rows."""
+_DRAWS = 2000  # Number of draws of the generator's noise with which teachers compare their rows
 
 # Number of additional teachers with generated rows; their votes are subtracted, because their approval does not indicate a
 # real row.

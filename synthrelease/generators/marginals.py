@@ -52,8 +52,7 @@ from synthrelease.settings.base import Mistake, ReleasedPrior
 # For a row in a rare bin, only the bin is known. The other columns of the row are copied from a drawn row in the nearest bin if
 # the bins of the column are ordered, otherwise from any drawn row.
 
-_DONORS = 1_000
-"""Smallest number of drawn rows from which rows of rare bins may be copied."""
+_DONORS = 1_000  # Smallest number of drawn rows from which rows of rare bins may be copied
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +113,7 @@ class WithRareBins:
         yield np.ones(len(bins), dtype=bool)
 
 
-_COUNTED = 2**16
-"""Largest number of cells of cliques with running counts, unless the tables themselves have larger cliques."""
+_COUNTED = 2**16  # Largest number of cells of cliques with running counts, unless the tables themselves have larger cliques
 
 
 class MarginalsGenerator(MeasuringGenerator):

@@ -40,8 +40,7 @@ from synthrelease.generators.own_totals import own_total
 from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_noise
 
 _BY_LAW: dict[type[CountNoise], type[PrivateTables]] = {steps.law: steps for steps in (Laplace, Gaussian)}
-_MIDDLE = STEPS // 2
-"""The middle score: its distance from every score is at most half of a sum's sensitivity."""
+_MIDDLE = STEPS // 2  # The middle score: its distance from every score is at most half of a sum's sensitivity
 
 
 def measured(

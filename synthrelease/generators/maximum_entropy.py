@@ -39,13 +39,12 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 # of a table have equal noise, the components are independent, so conjugate gradients need at most as many steps as there are
 # distinct precisions.
 
-_CERTAIN = 100.0
-"""Weight of a cell that is known to be 0, relative to the weight of a noisy count."""
+_CERTAIN = 100.0  # Weight of a cell that is known to be 0, relative to the weight of a noisy count
 
 _MOST_PASSES = 10
 _MOST_TABLE_STEPS = 40
+# Conjugate gradients stop if the error of all tables together is below this number, in standard deviations of the noise.
 _TABLE_PRECISION = 1e-3
-"""Conjugate gradients stop if the error of all tables together is below this number, in standard deviations of the noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,12 +251,11 @@ def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int
 #
 # whose left side increases with l', so it has one root, which Brent's method finds between limits that contain it.
 
-_FARTHEST = 60.0
-"""Largest absolute value of a parameter: the weight of the highest score then changes by a factor of exp(60)."""
+_FARTHEST = 60.0  # Largest absolute value of a parameter: the weight of the highest score then changes by a factor of exp(60)
 
+# Tolerance of a sum, as a share of its noise's standard deviation. A step is small if it changes the sum by less than this
+# tolerance.
 _TOLERANCE = 0.2
-"""Tolerance of a sum, as a share of its noise's standard deviation. A step is small if it changes the sum by less than this
-tolerance."""
 
 
 class Tilt:
@@ -328,25 +326,23 @@ class Tilt:
 # whose solution is a Wright omega function. Cliques are visited along the tree, and each clique passes its margins on to the
 # next.
 #
-# The number of sweeps does not grow with n, because the targets are first made consistent (`consistent`), so that steps do not
-# counteract each other, and because each step solves the equation of a cell exactly.
+# The number of sweeps does not grow with n, for two reasons. The targets are first made consistent (`consistent`), so that
+# steps do not undo each other. And each step solves the equation of a cell exactly.
 
+# Steps are small if the root mean square of the changes of cells, in units of their tolerances, is at most this number.
 _SMALL = 1.0
-"""Steps are small if the root mean square of the changes of cells, in units of their tolerances, is at most this number."""
 
 # Limits for fits that make no progress. Steps up to the first number are accepted if, over the second number of sweeps, they
 # did not decrease below the third number as a ratio. Such steps only move rows within their noise. With 80 tables of 32 columns
 # the error hardly changes after 40 sweeps, and 600 sweeps do not halve the steps.
 _FAIR, _WITHIN, _STALLED = 2.0, 10, 0.95
 
-_LARGE = 2**15
-"""Number of cells from which `summed_onto` uses a faster order of summation."""
+_LARGE = 2**15  # Number of cells from which `summed_onto` uses a faster order of summation
 
 LOWEST = -30.0
 """Smallest value of a parameter: a cell whose share is multiplied by exp(-30) gets no row."""
 
-_FLOOR = 1e-200
-"""Smallest share of a possible cell: a share of exactly 0 could never increase again."""
+_FLOOR = 1e-200  # Smallest share of a possible cell: a share of exactly 0 could never increase again
 
 
 class ProportionalFit:
@@ -557,24 +553,23 @@ def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> lis
 # table.
 _UNIFORM_SHARE = 0.001
 
+# The fit ends when the residual of every measured cell is within this share of the standard deviation of the cell's noise.
 _PRECISION = 0.2
-"""The fit ends when the residual of every measured cell is within this share of the standard deviation of the cell's noise."""
 
 # Smallest tolerance of a cell, in records: rows are whole, and doubles are not more exact if the noise is negligible. A cell
 # with fewer records than this number that should have even fewer gets no row, and counts as converged.
 _FINEST = 0.05
 
-_SWEEPS = 150
-"""Largest number of sweeps of proportional fitting: about 0.1 s for cliques of 10,000 cells."""
+_SWEEPS = 150  # Largest number of sweeps of proportional fitting: about 0.1 s for cliques of 10,000 cells
 
 _MOST_STEPS = 20_000
 
+# For agreements: the number of optimiser steps before the curvature is computed again, and the largest number of such
+# computations.
 _STEPS_OF_A_CURVATURE, _CURVATURES = 15, 100
-"""For agreements: the number of optimiser steps before the curvature is computed again, and the largest number of such
-computations."""
 
+# Number that is added to the diagonal of a curvature matrix, so that its Cholesky decomposition is stable.
 _LEAST_CURVED = 1e-12
-"""Number that is added to the diagonal of a curvature matrix, so that its Cholesky decomposition is stable."""
 
 # Largest number of starts of the optimiser. A new start from the last point helps if the line search fails because of an
 # outdated curvature.

@@ -19,8 +19,7 @@ from synthrelease.privacy.grids import gaussian_scale, laplace_sd
 TABLE_CHANGE = 2
 """Sensitivity of a table, l1 norm and squared l2 norm: replacing a record decreases one count and increases another by 1."""
 
-_ROUNDED_UP = 1e-9
-"""Relative bound on the rounding of a scale: the scale of drawn noise is the exact scale, rounded up."""
+_ROUNDED_UP = 1e-9  # Relative bound on the rounding of a scale: the scale of drawn noise is the exact scale, rounded up
 
 # Number of terms of Poisson's sum on either side; the next term is below e^(-2 pi^2 5^2 scale^2), which is 1e-9 for a scale
 # of 1/5.
@@ -117,9 +116,9 @@ class DiscreteLaplace(_Noise):
         return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
+# Logarithm below which a characteristic function is replaced by its main term, which differs from it by a factor of at most
+# 3.
 _NOTHING = -60.0
-"""Logarithm below which a characteristic function is replaced by its main term, which differs from it by a factor of at most
-3."""
 
 
 class RoundedGaussian(_Noise):
@@ -214,8 +213,8 @@ LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "ro
 MOST_NUMBERS = 100
 """Largest number of numbers that may share one noise. With more numbers, the sums below could overflow."""
 
+# Relative increase of scales and probabilities in a limit: more than the rounding errors of hundreds of operations.
 _CUBE_ROUNDED_UP = 1e-9
-"""Relative increase of scales and probabilities in a limit: more than the rounding errors of hundreds of operations."""
 
 
 @lru_cache(maxsize=10_000)
@@ -287,23 +286,19 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
 # of their variances.
 _STEPS = 64
 
+# Period onto which the distribution is folded, in standard deviations. The probability beyond half of the period is below
+# e^(-40).
 _PERIOD = 60.0
-"""Period onto which the distribution is folded, in standard deviations. The probability beyond half of the period is below
-e^(-40)."""
 
-_HIGHEST = 120.0
-"""Highest frequency at which the characteristic function is used, per standard deviation."""
+_HIGHEST = 120.0  # Highest frequency at which the characteristic function is used, per standard deviation
 
 _ANGLES = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
 
-_ALLOWANCE = 1e-5
-"""Allowance in a probability for frequencies that are left out and for rounded weights."""
+_ALLOWANCE = 1e-5  # Allowance in a probability for frequencies that are left out and for rounded weights
 
-_EXACT = _PERIOD / 2**41
-"""Precision of a limit, in standard deviations."""
+_EXACT = _PERIOD / 2**41  # Precision of a limit, in standard deviations
 
-_MOST_STEPS = 30
-"""Largest number of secant steps; about eleven are needed."""
+_MOST_STEPS = 30  # Largest number of secant steps; about eleven are needed
 
 # Logarithm below which a characteristic function counts as 0; all these terms together change a probability by less than 1e-16.
 _LEAST = -45.0
@@ -344,9 +339,9 @@ class Noises:
 # radii.
 _RADII, _TAIL = 32, 4
 
+# Factor of a limit that covers the error of the numerical integration. The factor was checked with distributions whose limits
+# are known.
 _LIMIT_ROUNDED_UP = 1.003
-"""Factor of a limit that covers the error of the numerical integration. The factor was checked with distributions whose limits
-are known."""
 
 # Number of angles whose characteristic function is computed together; the computation stops when the function is negligible.
 _AT_ONCE = 16

@@ -30,8 +30,8 @@ from synthrelease.settings.base import Mistake
 Table = TypeVar("Table", bound=Hashable)
 """The key of a table: the positions or the names of its columns."""
 
+# Shares are fractions with a denominator of about this size times the number of tables, so that they are exact.
 _AREA_GRID = 10**6
-"""Shares are fractions with a denominator of about this size times the number of tables, so that they are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +138,11 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
 Parts = tuple[tuple[CountNoise, int, int], ...]
 """The parts (z, w, k) of a sum: the distribution of the noise, its integer weight above 0, and the number of such noises."""
 
-_TRIED = 400
-"""Number of values of h that are tried. Each value of h gives a valid limit."""
+_TRIED = 400  # Number of values of h that are tried. Each value of h gives a valid limit.
 
-_FARTHEST = 2.0
-"""Values of h are tried up to this multiple of the best value for a normal distribution."""
+_FARTHEST = 2.0  # Values of h are tried up to this multiple of the best value for a normal distribution
 
-_GRID = 2**17
-"""Largest number of grid points on which the distribution of a sum is computed."""
+_GRID = 2**17  # Largest number of grid points on which the distribution of a sum is computed
 
 # Allowance in a probability that is computed on the grid: for the rounding of 2^17 terms (below 1e-9 in all), the
 # probability beyond the grid (at most 1e-10), and the rounding of scales (2^-50 of a probability for each of at most a

@@ -148,8 +148,7 @@ def levels_of(
 
 
 _MOST_SWEEPS = 60
-_NEAR = 0.05
-"""Raking ends when no count of a table differs from its target by more than this number of rows."""
+_NEAR = 0.05  # Raking ends when no count of a table differs from its target by more than this number of rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,8 +339,8 @@ def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.
 # The columns other than areas are drawn first, and rows are then allotted to areas level by level: to regions, then
 # municipalities.
 
+# Approximate number of rows that are assigned to areas at once, so that memory does not grow with the number of rows.
 _ROWS_AT_ONCE = 2**20
-"""Approximate number of rows that are assigned to areas at once, so that memory does not grow with the number of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 # See PrivBayes, Algorithms 5 and 6 (Zhang, Cormode, Procopiuc, Srivastava & Xiao, TODS 2017). These functions use no data: the
 # result depends on the sizes of the columns, on the columns that are already placed, and on two bounds.
 
-_ORDERS_PER_SET = 4
-"""Number of column orders that are tried per wanted set. Different orders may lead to the same set."""
+_ORDERS_PER_SET = 4  # Number of column orders that are tried per wanted set. Different orders may lead to the same set.
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
@@ -238,7 +237,8 @@ class PrivBayes(Generator):
 
         Privacy
         -------
-        No private data: the result depends on n, the sizes, the hyperparameters and the columns placed before.
+        The function reads no private data. The result depends only on n, the sizes, the hyperparameters and the columns that
+        already have a place.
         """
         sizes = layout.sizes
         if self.theta is None:

@@ -20,8 +20,7 @@ from synthrelease.data.marginals import Lattice, lattice
 from synthrelease.generators.bayesian_network import NoisyTable
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, choose, discrete_laplace
 
-_PRODUCTS = 2**30
-"""Largest number of rows for which 64-bit integers suffice for a score."""
+_PRODUCTS = 2**30  # Largest number of rows for which 64-bit integers suffice for a score
 
 ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
 """A public function that returns the possible parent sets of a column, given the columns placed before it."""

@@ -44,8 +44,7 @@ from synthrelease.settings.base import Mistake
 if TYPE_CHECKING:
     from synthrelease.generators.smartnoise_library import LearnedField
 
-_FLOOR = 1e-12
-"""Number that is added to the share of every cell, so that every plausible cell has a positive share."""
+_FLOOR = 1e-12  # Number that is added to the share of every cell, so that every plausible cell has a positive share
 
 
 class LibraryGenerator(Generator):

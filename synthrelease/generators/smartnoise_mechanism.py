@@ -22,8 +22,7 @@ from synthrelease.errors import BudgetError
 from synthrelease.generators.smartnoise_library import LearnedField, column_names, decompressed, library_budget, ours
 from synthrelease.privacy.noise import SystemEntropy, choose
 
-_STEPS = 2**10
-"""Scores are rounded down to multiples of their sensitivity divided by this number."""
+_STEPS = 2**10  # Scores are rounded down to multiples of their sensitivity divided by this number
 
 
 def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:

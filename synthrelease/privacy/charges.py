@@ -20,8 +20,7 @@ from typing import Literal
 from synthrelease.errors import BudgetError, InputError, Unexpected
 from synthrelease.privacy.curves import RenyiCurve, above, curve_of_pure, zcdp
 
-_MOST_DIGITS = 330
-"""Largest number of digits of an epsilon, which is enough for the smallest and largest floats."""
+_MOST_DIGITS = 330  # Largest number of digits of an epsilon, which is enough for the smallest and largest floats
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"

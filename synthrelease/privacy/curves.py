@@ -28,8 +28,8 @@ from synthrelease.privacy.exact_bounds import Between, complement, exponential, 
 # rational if x^2 is rational. Sums, products and roots of integers are rounded down for the lower bound and up for the upper
 # bound, exponentials as in `privacy.exact_bounds`. No float is involved.
 
+# Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits.
 _NORMAL_GUARD = 32
-"""Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
 
 
 def within(square: Fraction, bits: int) -> Between:
@@ -89,8 +89,7 @@ def _arctan(inverse: int, bits: int) -> Between:
 
 
 _DIGITS = 50
-_STATED = 10**9
-"""Epsilons are rounded up to multiples of 1 / _STATED = 1e-9."""
+_STATED = 10**9  # Epsilons are rounded up to multiples of 1 / _STATED = 1e-9
 SLACK = Fraction(1, 10**30)
 """An upper bound on all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
 
@@ -286,8 +285,7 @@ _FINE = 10**15
 LARGEST_RHO = 200
 """Largest rho with the exact conversion. Above it, the Renyi conversion is used, whose relative loss is small there."""
 _ROOT_GUARD = 100
-_FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)
-"""Pr[N < -64] is below e^(-64^2 / 2), which is below 2^-2900."""
+_FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)  # Pr[N < -64] is below e^(-64^2 / 2), which is below 2^-2900
 
 
 @lru_cache(maxsize=1024)

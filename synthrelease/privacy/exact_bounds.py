@@ -14,8 +14,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-_LAW_GUARD = 96
-"""Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
+_LAW_GUARD = 96  # Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits.
 
 
 class Between(NamedTuple):

@@ -44,11 +44,10 @@ from synthrelease.privacy.samplers import rounded_gaussian as rounded
 # distribution of the result does not depend on this number.
 _FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
 
-_FACTORIAL = math.factorial(20)
-"""20!, the largest factorial that fits into 63 bits."""
+_FACTORIAL = math.factorial(20)  # 20!, the largest factorial that fits into 63 bits
 
+# The numbers 20!/k! in increasing order. A uniform integer below 20! is below 20!/k! with probability exactly 1/k!.
 _THRESHOLDS = np.array([_FACTORIAL // math.factorial(k) for k in range(20, 0, -1)], dtype=np.int64)
-"""The numbers 20!/k! in increasing order. A uniform integer below 20! is below 20!/k! with probability exactly 1/k!."""
 
 _MOST = 2**62
 

@@ -437,8 +437,8 @@ class RowsLeftOut:
 #
 # Theory 11.3, amplification by a subset. The result is used for documents only: it never reduces a charge, a plan or a ledger.
 
+# Above this epsilon the amplification is not computed. Then epsilon is stated unchanged, which is a valid upper bound.
 _PRECISE = 1000
-"""Above this epsilon the amplification is not computed. Then epsilon is stated unchanged, which is a valid upper bound."""
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:

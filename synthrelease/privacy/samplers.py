@@ -25,13 +25,12 @@ from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, 
 
 # The truncated negative binomial distribution of a hidden number of rounds is drawn exactly (theory 9.11, inversion of bits).
 
+# Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits.
 _PRICE_GUARD = 96
-"""Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits."""
-_READ = 256
-"""Number of bits that are read first for an unbounded distribution."""
+_READ = 256  # Number of bits that are read first for an unbounded distribution
+# Number of bits that are read for every draw from a table, and total number of bits for a draw that the first bits leave
+# undecided.
 _FIRST, _WORD = 16, 64
-"""Number of bits that are read for every draw from a table, and total number of bits for a draw that the first bits leave
-undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +126,7 @@ def _quotient(context: Context, value: Fraction) -> Decimal:
 Read = Callable[[int], bytes]
 """A function that returns a given number of uniform bytes, independent of all earlier bytes."""
 
-_OPEN = -1
-"""The entry of a table for first bits that do not determine the value."""
+_OPEN = -1  # The entry of a table for first bits that do not determine the value
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +204,9 @@ def _words(read: Read) -> Callable[[int], int]:
 #
 # Integers are computed modulo 2^64, so the result is a function of the exact integer, at every scale.
 
-_DIGIT = 8
-"""Number of bits of a digit."""
+_DIGIT = 8  # Number of bits of a digit
+# Largest scale of a geometric variable for which one table is enough: about 1,400 values have a probability above 2^-64.
 _ONE_TABLE = 32
-"""Largest scale of a geometric variable for which one table is enough: about 1,400 values have a probability above 2^-64."""
 # Number of draws that are made together, so that their words stay in the processor's cache. The distribution does not depend on
 # this number.
 _BLOCK = 2**16
@@ -277,9 +274,9 @@ def _blocks(size: int) -> Iterator[slice]:
 LARGEST_SCALE = 2**40
 """Largest standard deviation of rounded Gaussian noise. For larger ones, 32 bits of an offset would leave many results
 undecided."""
+# Cells per unit (as bits), the number of bits that are read first of an offset and of a coin, and the number of bits of an
+# offset that decide most coins.
 _CELL_BITS, _BITS, _COARSE = 10, 32, 16
-"""Cells per unit (as bits), the number of bits that are read first of an offset and of a coin, and the number of bits of an
-offset that decide most coins."""
 _SCALE_BITS = 32
 _HALF = 23
 

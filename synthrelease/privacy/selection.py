@@ -29,15 +29,12 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
-_STEPS = 10**7
-"""Costs are rounded up to multiples of 1 / _STEPS."""
-_PRECISE = 1000
-"""Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon."""
+_STEPS = 10**7  # Costs are rounded up to multiples of 1 / _STEPS
+_PRECISE = 1000  # Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon
 
 MOST_VALUES = 1_000
 LEAST_PROBABILITY = Fraction(1, 10**12)
-_SHOWN = 20
-"""Largest number of values of a distribution that a text lists."""
+_SHOWN = 20  # Largest number of values of a distribution that a text lists
 
 
 class StoppingLaw(Protocol):

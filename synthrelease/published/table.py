@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
 """Largest number of values in a batch. A batch of a wide table has fewer rows."""
-_BLOCK = 2**22
-"""Bytes of a CSV file that are read at once. No line may be longer than this."""
+_BLOCK = 2**22  # Bytes of a CSV file that are read at once. No line may be longer than this.
 MARK = "1"
 """The value of the column `synthetic` in every row."""
 
@@ -200,7 +199,7 @@ def _is_plain(file: BinaryIO) -> bool:
 
 
 def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a CSV file as batches of Arrow, with dictionaries of texts.
+    """Yield the rows of a CSV file as Arrow record batches with dictionary-encoded texts.
 
     Parameters
     ----------
@@ -624,10 +623,8 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
     raise TableError("expected a Parquet file, found something else")
 
 
-_BUFFER = 2**16
-"""Bytes of each column that are read at once."""
-_BYTES_OF_A_VALUE = 32
-"""Largest number of bytes for a value in uncompressed dictionary pages of Parquet, including headers."""
+_BUFFER = 2**16  # Bytes of each column that are read at once
+_BYTES_OF_A_VALUE = 32  # Largest number of bytes for a value in uncompressed dictionary pages of Parquet, including headers
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:

@@ -176,7 +176,7 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return an (n_atoms,) mask of the atomic bins with values of a released bin; all False if the bin has a category that no
+    """Return an (n_atoms,) mask of the atomic bins inside a released bin; all False if the released bin has a category that no
     longer exists.
     """
     atoms = column.atoms
@@ -264,8 +264,8 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
     """Return a digest that identifies a public file, to recognise it if it is given as the private file.
 
-    If the specification has a key of persons, the digest covers all rows, because each reading draws different rows of a
-    person.
+    If the specification names a key of persons, the digest covers all rows, because each time that the file is read, other rows
+    of a person are drawn.
 
     Parameters
     ----------

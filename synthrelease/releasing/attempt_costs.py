@@ -25,26 +25,22 @@ from synthrelease.spec.tried import rows_tried
 USUAL_ROWS = 100_000
 """Assumed number of rows of an unknown file."""
 
-_ATTEMPT_BASE_MB = 200
-"""Megabytes of Python with the packages that every release loads."""
+_ATTEMPT_BASE_MB = 200  # Megabytes of Python with the packages that every release loads
 
+# Peak bytes per cell of a small table's layout, for 64-bit arrays of all marginals, the sampler and the matching.
 _BYTES_PER_CELL = 90
-"""Peak bytes per cell of a small table's layout, for 64-bit arrays of all marginals, the sampler and the matching."""
 
+# Bytes per distinct row and column, for the private, merged and synthetic table, their difference, and the released texts.
 _BYTES_PER_FIELD = 10
-"""Bytes per distinct row and column, for the private, merged and synthetic table, their difference, and the released texts."""
 
-_BYTES_PER_ROW = 150
-"""Bytes per distinct row in addition to its columns: sort keys, counts, and the network of the matching."""
+_BYTES_PER_ROW = 150  # Bytes per distinct row in addition to its columns: sort keys, counts, and the network of the matching
 
+# Peak bytes per row while a stated number of rows is drawn: the sorted row numbers with their first positions.
 _BYTES_PER_DRAWN_ROW = 50
-"""Peak bytes per row while a stated number of rows is drawn: the sorted row numbers with their first positions."""
 
-_BYTES_PER_BIN = 3000
-"""Bytes per bin of a column: labels, documents and noisy counts as Python objects (measured: 2,800)."""
+_BYTES_PER_BIN = 3000  # Bytes per bin of a column: labels, documents and noisy counts as Python objects (measured: 2,800)
 
-_SECONDS_PER_FIELD = 3e-7
-"""Seconds per distinct row and column: merging, drawing, filtering and matching."""
+_SECONDS_PER_FIELD = 3e-7  # Seconds per distinct row and column: merging, drawing, filtering and matching
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +104,7 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
 
 # The memory of a release, from public sizes alone.
 
-_BASE_MB = 330
-"""Megabytes of Python with the packages that a release loads."""
+_BASE_MB = 330  # Megabytes of Python with the packages that a release loads
 
 
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:

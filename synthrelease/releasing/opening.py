@@ -160,8 +160,8 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
             raise endless_header(MAX_HEADER)
 
 
+# Names of the statistical packages, by the endings of their files.
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
-"""Names of the statistical packages, by the endings of their files."""
 
 
 def check_opens(

@@ -95,8 +95,7 @@ def _libraries(modules: int) -> ThreadpoolController:
 _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
 """Seconds between two checks by a worker that its parent process still runs."""
-_watching: set[int] = set()
-"""The process number of this worker, once the worker watches its parent; empty before."""
+_watching: set[int] = set()  # The process number of this worker, once the worker watches its parent; empty before
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:

@@ -100,8 +100,8 @@ def _quarter(day: date) -> str:
     return f"{day.year}-Q{PARTS['quarter'](day)}"
 
 
+# Functions from a day to its name, and to the names of its ISO week, month, quarter and year.
 _PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter, "{:%Y}".format
-"""Functions from a day to its name, and to the names of its ISO week, month, quarter and year."""
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:

@@ -45,8 +45,8 @@ _HEADERS = {
     "min": ("min", "low", "minimum"),
     "max": ("max", "high", "maximum"),
 }
+# XML declarations with an accepted encoding, in which a byte of ASCII stands only for itself, so that no markup is hidden.
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"'](utf-8|iso-8859-1|windows-1252|us-ascii)[\"']", re.IGNORECASE)
-"""XML declarations with an accepted encoding, in which a byte of ASCII stands only for itself, so that no markup is hidden."""
 _RANGE = ("min", "max")
 _KINDS = ("number", "integer", "code", "text")
 MISSING_WORDS = re.compile(
@@ -57,8 +57,8 @@ MISSING_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Beginnings of labels that mean a missing answer."""
+# Names and labels of identifiers in a DDI-Codebook.
 _KEY = re.compile(r"^\w*ID[PHV]?\b|(?i:serial number|\bidentif|\brecord number|\bcase number)")
-"""Names and labels of identifiers in a DDI-Codebook."""
 
 
 @dataclass(frozen=True, kw_only=True)

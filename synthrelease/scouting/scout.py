@@ -213,7 +213,7 @@ def check_noise(scouting: Scouting) -> None:
 
 
 def check_memory(scouting: Scouting) -> None:
-    """Raise BudgetError when counting texts without a list of codes could need more memory than the machine has.
+    """Raise BudgetError if the machine may have too little memory to count texts without a list of codes.
 
     With a key, the texts of all rows are in memory that may be a person's first row (`enclave.persons.Persons`).
     """

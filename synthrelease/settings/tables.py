@@ -205,7 +205,7 @@ class BundleTable(SpecTable):
     catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
         dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook 2.5).
         Example: `catalogues = ["dcat", "croissant", "ddi"]`.
-    synthetic_names : true names the files with rows synthetic-data.csv and so on, in place of data.csv. Example:
+    synthetic_names : if true, the files of rows are called synthetic-data.csv and so on, in place of data.csv. Example:
         `synthetic_names = true`.
     synthetic_column : true adds a last column "synthetic" to the files with rows, which is 1 in every row. Example:
         `synthetic_column = true`.

@@ -15,8 +15,8 @@ from synthrelease.settings.options import GeographyTable, MarksTable, MembersTab
 COUNT = "count("
 CONNECTIVES = ("and", "or", "not", "in", "is", "missing", COUNT)
 _PARENTHESIS = re.compile(r"'[^']*'|\"[^\"]*\"|[()]")
+# Pattern of the comparison after a count.
 _AGAINST = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*((?:first\.)?[^\W\d]\w*(?:\s*[+-]\s*\d+)?|-?\d+(?:\.\d+)?)")
-"""Pattern of the comparison after a count."""
 _WHY = "Only members that exist have values."
 
 

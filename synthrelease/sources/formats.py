@@ -120,10 +120,10 @@ PORTABLE = replace(SPSS, name="SPSS portable", parser="por")
 
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\r\n")
 _DUCKDB_NAMES = (".duckdb", ".ddb", ".db")
+# A DuckDB file begins with a checksum of eight bytes, the signature, and a version, which is a small number of eight bytes.
 _DUCKDB = re.compile(rb".{8}DUCK..\0{6}", re.DOTALL)
-"""A DuckDB file begins with a checksum of eight bytes, the signature, and a version, which is a small number of eight bytes."""
+# The first line of a portable SPSS file has 80 characters: two titles of 40 characters each, with this signature.
 _PORTABLE = re.compile(rb"(.{40})?ASCII SPSS PORT FILE {20}", re.DOTALL)
-"""The first line of a portable SPSS file has 80 characters: two titles of 40 characters each, with this signature."""
 _TRANSPORT = re.compile(rb"HEADER RECORD\*{7}LIB(RARY|V8  ) HEADER RECORD!{7}")
 _SAS = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"
 _STATA = b"<stata_dta><header><release>"

@@ -20,13 +20,12 @@ UNKNOWN_FORM = (
     "a text that looks like a connection string (a scheme, an @, or keys with values) and names no existing file. The text is "
     "not shown, because it may hold a password."
 )
-_LONGEST = 2000
-"""Number of characters that are checked. A connection string is recognised by its beginning."""
+_LONGEST = 2000  # Number of characters that are checked. A connection string is recognised by its beginning.
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
+# A scheme before a colon. The scheme has at least two characters, because a single letter is a drive of Windows.
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
-"""A scheme before a colon. The scheme has at least two characters, because a single letter is a drive of Windows."""
+# A key with a value, and a separator before or after the pair. `year=2019/part.csv` is a path and `age == 3` a condition.
 _PAIRS = re.compile(r"\w\s*=(?!=).*[;&\s]|[;&?#\s].*\w\s*=(?!=)", re.DOTALL)
-"""A key with a value, and a separator before or after the pair. `year=2019/part.csv` is a path and `age == 3` a condition."""
 _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=<>!]*[:=](?!=)", re.IGNORECASE)
 
 

@@ -26,8 +26,8 @@ from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 # A library that infers the type of a column from the first rows reads all other rows by that type. Then one record decides the
 # bins of other records, and no theorem about replacing one record holds (theory 1.8, reading row by row).
 
+# Dialects of SQLAlchemy that read spreadsheets and other files without column types.
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
-"""Dialects of SQLAlchemy that read spreadsheets and other files without column types."""
 _WHY = "it may infer the type of a column from the first rows, so that one row would change how other rows are read."
 
 

@@ -25,8 +25,8 @@ from synthrelease.settings.options import PluginTable
 
 GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
 """The dict of kinds in which the classes of each group of entry points are registered."""
+# Files next to the package's metadata that differ from one installation to the next.
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
-"""Files next to the package's metadata that differ from one installation to the next."""
 
 
 def described(package: str) -> PluginTable:
@@ -56,8 +56,7 @@ def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
             problems.add(f"plugins[{index}]", error.expected, error.found or "another")
 
 
-_LOADED: dict[str, str] = {}
-"""The digest that each package had when this process loaded it."""
+_LOADED: dict[str, str] = {}  # The digest that each package had when this process loaded it
 
 
 def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:

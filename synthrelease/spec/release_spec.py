@@ -136,7 +136,7 @@ class ReleaseSpec:
 
     @property
     def generation_budget(self) -> Fraction:
-        """Return the budget of one fit of a generator: an epsilon, or a rho if a family is zero-concentrated."""
+        """Return the budget of one fit of a generator: an epsilon, or a rho if a family of generators is zero-concentrated."""
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:

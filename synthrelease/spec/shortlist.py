@@ -134,8 +134,7 @@ class PlanTable(SpecTable):
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
 
-_ROUNDING = Fraction(1, 10**9)
-"""Allowed difference of an epsilon, because the file has ten decimals."""
+_ROUNDING = Fraction(1, 10**9)  # Allowed difference of an epsilon, because the file has ten decimals
 
 
 def rounds_words(spec: ReleaseSpec) -> str:

@@ -42,12 +42,12 @@ INSTEAD = "Rehearse them (`synthrelease rehearse`), or use --unrehearsed (unrehe
 CRITERION = "criterion "
 SHIPPED = "configs/shipped.json"
 """File with the digests of the configurations that come with synthrelease; `python -m tests.helpers.shipped` writes it."""
+# Settings that do not change an attempt: texts, and the way in which the private file writes its values.
 _OF_THE_FILE = {
     "input": ("delimiter", "encoding", "decimal", "table", "missing_values"),
     "columns": ("description", "unit", "source", "format"),
     "budget": ("limit",),
 }
-"""Settings that do not change an attempt: texts, and the way in which the private file writes its values."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,12 +179,12 @@ REFUSED = {
         "a value with separate noise",
     ),
     "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
-    "published measurements": (MEASURED + PARTITION, MARGINALS, "describe another piece"),
+    "published measurements": (MEASURED + PARTITION, MARGINALS, "describe different pieces"),
     "intended queries": (PARTITION + '[[intended_queries]]\nquery = "year < 5"\n', {}, "no bound for all rows"),
     "rows that are too few": (
         PARTITION.replace("0.6", "0.99").replace("0.4", "0.01"),
         {"rows = 400": "rows = 100"},
-        "of which 1 ",
+        "1 of these in the piece",
     ),
     "one row": (PARTITION, {"rows = 400": "rows = 1"}, "at least 2, because"),
 }

@@ -236,11 +236,10 @@ def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAl
 
 
 _LEAVES = "p|li|h[234]|th|td|caption|dt|dd|figcaption|strong"
+# Pattern of an HTML element of `_LEAVES` that contains text, but no other element of `_LEAVES` and no list, table or picture.
 _LEAF = re.compile(
     rf"(<({_LEAVES})(?: [^>]*)?>)((?:(?!<(?:{_LEAVES}|table|dl|ul|ol|div|svg|details|figure)\b).)*?)(</\2>)", re.DOTALL
 )
-"""Pattern of an HTML element of `_LEAVES` that contains text, but no other element of `_LEAVES` and no list, table or
-picture."""
 _SENTENCE = re.compile(r"(?<=[.:;!?])(?<!&lt;)(?<!&gt;)(?<!&amp;)(\s+)")
 _AROUND = re.compile(r"((?:<(?!code|span)[^>]+>|· )*)(.*?)((?:</(?!code|span)[^>]+>)*)", re.DOTALL)
 _TAG = r"<(?:code|span)\b.*?</(?:code|span)>|<[^>]+>"

@@ -129,8 +129,7 @@ def _words_of(question: QuestionTable) -> set[str]:
 # The rows that the figures of a release are about, and the limits for the file.
 
 _LEVEL = share(float(LEVEL), 0)
-_COUNTING = 0.001
-"""Probability that the number of rows that pass the rules is outside the printed range."""
+_COUNTING = 0.001  # Probability that the number of rows that pass the rules is outside the printed range
 
 
 def band_text(document: ReleaseDocument) -> str:
@@ -266,8 +265,7 @@ def example(document: ReleaseDocument) -> str:
 
 
 Parameters = Mapping[str, Any]
-_YEARS = (1500, 2200)
-"""Range of whole numbers that are written without a comma, because they may be years."""
+_YEARS = (1500, 2200)  # Range of whole numbers that are written without a comma, because they may be years
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:

@@ -172,7 +172,7 @@ def read_files(folder: Path) -> Files:
             if odd:
                 problem = f"expected plain files only, found {odd[0]!r}"
             elif sum(entry.stat().st_size for entry in entries) > MAX_BYTES:
-                problem = "expected files of at most 4 GB in all, found larger ones"
+                problem = "expected files of at most 4 GB in total, found more"
             else:
                 contents = {
                     entry.name: OnDisk.of(entry) if entry.stat().st_size > HELD else entry.read_bytes() for entry in entries

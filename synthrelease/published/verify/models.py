@@ -16,11 +16,10 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 from synthrelease.published.verify.checks import Check
 
-_SHARES = 2**30
-"""Number of parts that each row of a group divides among its three sums."""
+_SHARES = 2**30  # Number of parts that each row of a group divides among its three sums
+# Tolerance, as a share of the interval's width, when a coefficient is compared with the plain solution of the normal
+# equations.
 _NEAR = 0.25
-"""Tolerance, as a share of the interval's width, when a coefficient is compared with the plain solution of the normal
-equations."""
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 Key = tuple[tuple[str, ...], str, tuple[str, ...]]

@@ -148,8 +148,7 @@ def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
 
 # The weights of a released table, raked again from the table and the published totals.
 
-_RELATIVE = 1e-6
-"""Relative tolerance for recomputed weights: machines differ in the last digits."""
+_RELATIVE = 1e-6  # Relative tolerance for recomputed weights: machines differ in the last digits
 
 
 def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:

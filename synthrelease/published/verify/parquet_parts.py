@@ -14,12 +14,9 @@ from typing import Any, BinaryIO
 from synthrelease.published.base import Content, opened
 
 MAGIC = b"PAR1"
-_HEADER = 2**16
-"""Largest number of bytes of a page's header. It may contain the smallest and the largest label."""
-_DICTIONARY, _DATA, _DATA_2 = 2, 0, 3
-"""Numbers of the page types."""
-_VARINT = 10
-"""Largest number of bytes of an integer of variable length."""
+_HEADER = 2**16  # Largest number of bytes of a page's header. It may contain the smallest and the largest label.
+_DICTIONARY, _DATA, _DATA_2 = 2, 0, 3  # Numbers of the page types
+_VARINT = 10  # Largest number of bytes of an integer of variable length
 
 
 class OtherBytes(Exception):

@@ -32,10 +32,9 @@ from synthrelease.studio.audit.tiny import FROM_0, World, behind_a_door
 COLUMNS = {"a": 1, "b": 2, "c": 3}
 """Columns of the worlds, with their highest whole number; the lowest is 0, or another number from `CODINGS`."""
 RECORDS = (1, 2)
+# Approximate number of synthetic tables with which each table is compared, spread evenly over all synthetic tables.
 _CANDIDATES = 24
-"""Approximate number of synthetic tables with which each table is compared, spread evenly over all synthetic tables."""
-_SIZES = (1, 2, 300)
-"""Numbers of rows of the tables to which a generator is fitted."""
+_SIZES = (1, 2, 300)  # Numbers of rows of the tables to which a generator is fitted
 
 
 def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:

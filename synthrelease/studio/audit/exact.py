@@ -41,10 +41,8 @@ SMALLEST = Fraction(1, 2**20)
 """Least sensitivity of a value that is constant for some candidates, as a share of the whole range."""
 UNIT = 2**20
 """The whole number that represents the largest weight."""
-_LOWEST = -(2**30)
-"""The slack of a candidate that fails with every private table."""
-_MISSING = -(10**6)
-"""The code for a missing value of a column."""
+_LOWEST = -(2**30)  # The slack of a candidate that fails with every private table
+_MISSING = -(10**6)  # The code for a missing value of a column
 
 Row = Mapping[str, int | None]
 """The values of a row by column; None for a missing value."""

@@ -40,10 +40,8 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.studio.audit.tiny import World
 from synthrelease.studio.parallel import Progress
 
-_NODES = 200
-"""Number of nodes of the quadrature, which is exact for permute-and-flip among fewer than 400 candidates."""
-_COARSE = 64
-"""Scale of noise above which rounding reduces a mean loss by less than 1 part in 10,000."""
+_NODES = 200  # Number of nodes of the quadrature, which is exact for permute-and-flip among fewer than 400 candidates
+_COARSE = 64  # Scale of noise above which rounding reduces a mean loss by less than 1 part in 10,000
 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
@@ -465,17 +463,16 @@ def _rows(generator: Generator, highs: Mapping[str, int], charge: Charge, table:
 # Families that measure tables.
 
 _THREE = {"a": 2, "b": 2, "c": 2}
-_FIRST, _MIDDLE = 0, 13
-"""Two records that differ in every column."""
+_FIRST, _MIDDLE = 0, 13  # Two records that differ in every column
+# Number of rows of every cell, in addition to the replaced row.
 _ADAPTIVE = (
     *(100, 60, 280, 70, 110, 170, 70, 120, 130),
     *(100, 160, 130, 40, 320, 20, 160, 180, 100),
     *(80, 30, 110, 40, 60, 70, 10, 180, 100),
 )
-"""Number of rows of every cell, in addition to the replaced row."""
+# Numbers of rows of the cells, chosen so that replacing a row raises the score of one possible structure by 0.9 of the
+# sensitivity and lowers the score of the other structure by the same amount.
 _STRUCTURE = (1, 0, 0, 0, 0, 14, 0, 0, 155, 0, 0, 0, 0, 0, 0, 1, 13, 13, 0, 0, 0, 1, 0, 66, 17, 0, 719)
-"""Numbers of rows of the cells, chosen so that replacing a row raises the score of one possible structure by 0.9 of the
-sensitivity and lowers the score of the other structure by the same amount. """
 
 
 def _with(cells: Sequence[int], record: int) -> Table:
@@ -582,9 +579,9 @@ def _steep(family: ModuleType, fit: Mechanism, table: Table, entropy: SystemEntr
 _TREE = 0, 0, 4, 6, 6, 6, 11, 11, 13, 21, 21, 21, 21, 22, 23, 24, 24, 24, 26, 27, 29, 29, 30, 30
 _OTHER_TREE = 0, 2, 3, 4, 5, 7, 9, 9, 11, 11, 13, 13, 13, 14, 16, 17, 17, 19, 19, 21, 23, 25, 27, 29
 _ROUNDS = 0, 0, 3, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 14, 14, 15
+# The cells of 24 records in columns of two bins, chosen so that the candidate tables have similar errors. Between neighbours
+# some of these errors rise and others fall.
 _OTHER_ROUNDS = 0, 0, 2, 3, 4, 5, 5, 5, 5, 7, 8, 10, 12, 12, 12, 13, 13, 13, 13, 13, 14, 14, 14, 15
-"""The cells of 24 records in columns of two bins, chosen so that the candidate tables have similar errors. Between neighbours
-some of these errors rise and others fall."""
 
 _TWO_STEPS = (
     "a release is charged for two steps, removing and adding, with 4 times the rho of one step. But a replaced record changes "

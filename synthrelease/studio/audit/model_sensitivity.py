@@ -33,8 +33,8 @@ PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4
 """A wrong guess of the regression, for the functional mechanism."""
 
 
-_WHOLE = 24 * STEPS
-"""A number D that every scale of noise divides, so every loss is a whole multiple of 1/D."""
+_WHOLE = 24 * STEPS  # A number D that every scale of noise divides, so every loss is a whole multiple of 1/D
+# Cases of the generator of marginals: tables, sums, and the bins of b that are counted separately.
 _MEASURED = (
     ("a:b", None, None),
     ("a + 2 b", None, None),
@@ -42,7 +42,6 @@ _MEASURED = (
     ("a", "2 b[-1..4] + a[0..1]", None),
     *(("a:b + 2 b", "a[0..3]:b[-2..1] + 2 b[0 0 1]", bins) for bins in ("b[0 1 0]", "b[1 0 0]", "b[0 1 0] + b[0 0 1]")),
 )
-"""Cases of the generator of marginals: tables, sums, and the bins of b that are counted separately."""
 
 
 Values = Callable[[tuple[int, ...]], np.ndarray]

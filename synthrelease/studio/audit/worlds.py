@@ -31,8 +31,8 @@ ENUMERATED: Mapping[str, Sequence[str]] = {
     "regression_coefficients": ("functional mechanism",),
 }
 
+# Possible private regression lines: intercept and slope by name.
 _LINES = {"opposite": (9.0, -9.0), "flat": (0.0, 0.0), "above the range": (5.0, 0.0), "rising": (0.5, 0.75)}
-"""Possible private regression lines: intercept and slope by name."""
 
 
 _COLUMNS = {"2 x 3": WIDE, "3 x 2": TALL, "6": FLAT, "2 x 2": SMALL}

@@ -34,8 +34,7 @@ ROWS_PER_PRIOR = 10
 MOST_PREDICTORS = 8
 """Largest number of columns that define a group; groups by more columns are hardly ever large enough."""
 
-_AT_ONCE = 2**22
-"""Largest number of rows times bins in memory at once."""
+_AT_ONCE = 2**22  # Largest number of rows times bins in memory at once
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:

@@ -268,7 +268,7 @@ MOST_BYTES = 2**20
 """The largest body of a request in bytes, enough for all fields of 200 columns."""
 MOST_FIELDS = 5_000
 MOST_ADDRESS = 4_096
-"""The largest number of characters of an address with its query."""
+"""The largest number of characters of a URL, including its query."""
 FORM = "application/x-www-form-urlencoded"
 OWN = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; frame-src 'self'; "

@@ -25,8 +25,7 @@ COARSE, FINE = 6, 14
 OWN_ZERO = 0.05
 """The value 0 has a bin of its own if it has at least this share of the rows."""
 
-_SKEWED = 8.0
-"""Limits are logarithmic if the 97th percentile of the positive values is at least this multiple of their median."""
+_SKEWED = 8.0  # Limits are logarithmic if the 97th percentile of the positive values is at least this multiple of their median
 _STEPS = (1, 2, 5)
 
 
@@ -238,18 +237,16 @@ def _shown(value: float) -> str:
 
 Range = tuple[float, float]
 
+# Representative values are rounded to a power of ten that is at most a tenth of the standard deviation within the bin.
 _TENTH = 10
-"""Representative values are rounded to a power of ten that is at most a tenth of the standard deviation within the bin."""
+# Clipping, or the grid, may change values by at most this fraction of the column's standard deviation, on average.
 _NOTHING = 1000
-"""Clipping, or the grid, may change values by at most this fraction of the column's standard deviation, on average."""
-_TAILS = (0.001, 0.0003, 0.0001)
-"""The shares of the rows, at each end, that the range of a mean may clip."""
+_TAILS = (0.001, 0.0003, 0.0001)  # The shares of the rows, at each end, that the range of a mean may clip
+# The shares of the rows, at each end, that the range of a regression line clips: usually, and if extremes lie far out.
 _EXTREME, _FAR_NUMBERS = 0.001, 0.01
-"""The shares of the rows, at each end, that the range of a regression line clips: usually, and if extremes lie far out."""
-_FINER = (1, 2, 5, 10, 20)
-"""Factors by which the grid of a column may be finer than the default grid."""
+_FINER = (1, 2, 5, 10, 20)  # Factors by which the grid of a column may be finer than the default grid
+# A far value occurs in at most one of 1,000 rows, and changes the mean by more than 5% of a standard deviation.
 _SELDOM, _MOVED = 1000, 0.05
-"""A far value occurs in at most one of 1,000 rows, and changes the mean by more than 5% of a standard deviation."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,11 +28,10 @@ COMMON = 0.0025
 """If there are too many categories, a category with at least this share of the rows counts as frequent."""
 MOST_TOGETHER = 0.2
 """If more rows than this share would be in "all others", structured codes are grouped by their first characters."""
+# Rounded widths of groups of numbers with an open class, and the largest number of groups.
 _STEPS, _FEW_GROUPS = (2, 5, 10, 20, 50, 100, 1000), 20
-"""Rounded widths of groups of numbers with an open class, and the largest number of groups."""
 MAX_BEGINNINGS = 100
-_LONGEST = 200
-"""The largest number of characters of a code in a codelist."""
+_LONGEST = 200  # The largest number of characters of a code in a codelist
 _WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
 _DECIMAL = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)

@@ -186,8 +186,7 @@ def _label_of_each(column: ColumnDraft) -> dict[str, str]:
 
 # Fewer columns, where a fit is no better than independent columns.
 
-_NEXT = 0.7
-"""The ratio of the numbers of columns in two successive trials."""
+_NEXT = 0.7  # The ratio of the numbers of columns in two successive trials
 
 
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:

@@ -39,12 +39,11 @@ _NO_DATE = re.compile(
 )
 _TOTAL = re.compile(rf"({'|'.join(WORDS['missing']['totals'])})\b", re.IGNORECASE)
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,}|214748364[78])(\.0*)?")
-_FAR = 5
-"""A 99 or 999 is missing if it is more than 5 times the largest other number of the column."""
+_FAR = 5  # A 99 or 999 is missing if it is more than 5 times the largest other number of the column
 _FEW_WORDS = 3
 _FEW_NUMBERS = 10
+# A 777, 888 or 999 is missing if it exceeds at least 20 other numbers by more than twice their range.
 _GAP, _MANY_MISSING = 2, 20
-"""A 777, 888 or 999 is missing if it exceeds at least 20 other numbers by more than twice their range."""
 
 
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
@@ -410,8 +409,8 @@ MOST_COLUMNS = MAX_TABLES
 LOOKED_AT = 4_000
 """The number of rows with which columns are compared. Cramer's V of two columns is then known to about 0.02."""
 PARTNERS = 10
+# For the comparison, a column of texts has a group for each of its 8 most frequent texts and a group for all other texts.
 _GROUPS = 8
-"""For the comparison, a column of texts has a group for each of its 8 most frequent texts and a group for all other texts."""
 
 ORDER = (
     f"columns are ranked by the mean Cramer's V with their {PARTNERS} most associated columns, times their share of rows with "
@@ -566,30 +565,26 @@ def _strengths(groups: np.ndarray) -> np.ndarray:
 # draft asks.
 
 _DIGITS = re.compile(r"\d{1,18}(\.0*)?", re.ASCII)
+# The digits of a date, optionally followed by a time of day.
 _MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d){1,2})?(\.0*)?", re.ASCII)
-"""The digits of a date, optionally followed by a time of day."""
 _FEWEST_ROWS = 50
-_CHANCE = 10
-"""If all numbers differ, they differ by design if chance would give at least this number of equal pairs."""
+_CHANCE = 10  # If all numbers differ, they differ by design if chance would give at least this number of equal pairs
+# A column with repeated values can be a key by its name or range only if it has at least this number of different values.
 _MANY = 500
-"""A column with repeated values can be a key by its name or range only if it has at least this number of different values."""
-_OWN = 0.9
-"""The reason says "nearly every row" if at least this share of the rows has a unique value."""
+_OWN = 0.9  # The reason says "nearly every row" if at least this share of the rows has a unique value
+# The draft asks whether a key identifies persons if at least this share of the rows has a value that other rows share.
 _SHARED = 0.05
-"""The draft asks whether a key identifies persons if at least this share of the rows has a value that other rows share."""
-_SPREAD = 5
-"""The number of standard deviations by which the number of different values must differ from a random quantity."""
+_SPREAD = 5  # The number of standard deviations by which the number of different values must differ from a random quantity
+# The number of parts of the range with equally many values, in each of which a quantity has about constant density.
 _WINDOWS = 20
-"""The number of parts of the range with equally many values, in each of which a quantity has about constant density."""
+# The largest mean number of rows per value of a key with six digits or more, and with fewer digits. Codes have more.
 _ROWS_OF_ONE = {"wide": 20, "narrow": 3}
-"""The largest mean number of rows per value of a key with six digits or more, and with fewer digits. Codes have more."""
+# From this number of digits on, all rows of a quantity have equally many digits only if most numbers are rounded.
 _SURELY_WIDE = 8
-"""From this number of digits on, all rows of a quantity have equally many digits only if most numbers are rounded."""
-_HEAVY = 10
-"""A value of a key with more than this multiple of the rows of any other value may stand for a missing key."""
+_HEAVY = 10  # A value of a key with more than this multiple of the rows of any other value may stand for a missing key
 _TOP = 0.05
+# The largest share of rows that the most frequent 5% of the values of a key have. Codes and amounts have a larger share.
 _OF_TOP = 0.35
-"""The largest share of rows that the most frequent 5% of the values of a key have. Codes and amounts have a larger share."""
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
@@ -615,8 +610,8 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
     return _key(answers, why) if why else None
 
 
+# The pattern of codes of diagnoses, procedures, drugs and industries, such as I21.4, N02BE01 and 01.11.
 _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\d{0,2}|\d{1,3}\.\d{1,3}(\.\d{1,3})*", re.ASCII)
-"""The pattern of codes of diagnoses, procedures, drugs and industries, such as I21.4, N02BE01 and 01.11."""
 
 
 def _are_classified(answers: Answers) -> bool:

@@ -58,18 +58,14 @@ from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 # The evidence is the name of the column, the form and the frequencies of the numbers, and the other columns. Numbers with one
 # or two decimals are treated as whole numbers, without the decimal point.
 
+# If at least this many different values have no gaps and none is frequent, they are a quantity, and no question is asked.
 _FILLED = 40
-"""If at least this many different values have no gaps and none is frequent, they are a quantity, and no question is asked."""
-_FEW = 20
-"""More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number."""
+_FEW = 20  # More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number
 _RATHER_FEW, _VERY_FEW = 8, 5
-_MANY = 50
-"""Numbers with gaps are taken for codes if there are at least this many rows per distinct number."""
-_DOUBT = 1.0
-"""Up to this sum of points, the steward is asked about the decision."""
+_MANY = 50  # Numbers with gaps are taken for codes if there are at least this many rows per distinct number
+_DOUBT = 1.0  # The steward is asked about a decision whose points add up to at most this number
 _YEARS = range(1850, 2101)
-_LAGS = (1, 2, 5, 10)
-"""Distances at which rounded numbers have similar frequencies."""
+_LAGS = (1, 2, 5, 10)  # Distances at which rounded numbers have similar frequencies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +146,8 @@ def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 _POINTS_OF_JUMPS = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
+# Points for codes by the difference between neighbouring numbers, as pairs of an upper limit and its points.
 _POINTS_OF_NEIGHBOURS = ((0.15, -3.0), (0.3, -2.0), (0.5, 0.0), (0.65, 0.5), (0.8, 1.0), (math.inf, 2.0))
-"""Points for codes by the difference between neighbouring numbers, as pairs of an upper limit and its points."""
 
 
 def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
@@ -231,8 +227,7 @@ def _named_a_quantity(answers: Answers) -> bool:
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
 
-_MANY_VALUES = 150
-"""Few classifications have more than this number of different codes."""
+_MANY_VALUES = 150  # Few classifications have more than this number of different codes
 
 
 def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
@@ -323,14 +318,14 @@ _UNTIDY = (
     (_TIME, "its texts are times of day (write the hour as a number first)"),
 )
 _PLAIN = re.compile(r"\d{1,10}(\.\d+)?", re.ASCII)
+# Up to this number of texts in an order, such as 0, 1, ..., 89 and 90+, the spelling of numbers is not checked.
 _FEW_COUNTS = 150
-"""Up to this number of texts in an order, such as 0, 1, ..., 89 and 90+, the spelling of numbers is not checked."""
 _AS_WEIGHT = "a weight, in classes; "
+# For each part of a sample's design: its setting, the number of groups that a column must exceed, and a remark.
 _DESIGN = {
     "cluster": ("clusters", 10, "its codes identify places or interviewers, and [design] names it"),
     "stratum": ("strata", 6, "no estimate from the release uses strata, and [design] names it"),
 }
-"""For each part of a sample's design: its setting, the number of groups that a column must exceed, and a remark."""
 
 
 def draft_column(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
@@ -517,8 +512,8 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
     return [column for column in columns if column.source not in others], [*left_out, *gone]
 
 
+# The largest distance of a weight's mean from 1 if its values repeat, and if most rows have a value of their own.
 _NEAR_1, _AT_1 = 0.02, 0.002
-"""The largest distance of a weight's mean from 1 if its values repeat, and if most rows have a value of their own."""
 
 
 def _like_a_weight(answers: Answers) -> str:
@@ -628,17 +623,16 @@ FORMATS = (
 )
 """The formats in the order in which they are tried. If several formats fit, the first is used; the draft states the format."""
 
+# Dates that programs and clerks write in place of a missing date, in addition to dates in years such as 9999.
 _FILLERS = frozenset(WORDS["missing"]["days"])
-"""Dates that programs and clerks write in place of a missing date, in addition to dates in years such as 9999."""
+# A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates.
 _OFTEN, _APART = 5, 3653
-"""A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates."""
 _LOOKS_DATED = re.compile(r"\d{1,4}([-./ ])(\d{1,2}|[A-Za-z]{3})\1\d{2,4}.*|\d{8}|[A-Za-z]{3} \d.*", re.DOTALL)
+# Days since 30 December 1899, from 1954 to 2064, perhaps with a time of day as a fraction.
 _SERIAL = re.compile(r"[2-5]\d{4}(\.\d+)?", re.ASCII)
-"""Days since 30 December 1899, from 1954 to 2064, perhaps with a time of day as a fraction."""
-_WHOLE_YEARS = 1096
-"""A duration is drafted in years if its median is at least this number of days."""
+_WHOLE_YEARS = 1096  # A duration is drafted in years if its median is at least this number of days
+# The least median number of days between a date of birth and the time of the record, if its name does not say birth.
 _GENERATION = 3653
-"""The least median number of days between a date of birth and the time of the record, if its name does not say birth."""
 _QUARTERS = (4.0, 7.0, 10.0)
 _MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
 
@@ -871,12 +865,9 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
 # In a column of numbers, a release treats a text that is no number as a missing value, and likewise in a column of dates a text
 # that is no date. A draft lists such texts as missing values if they are few, and asks the steward.
 
-_ONE_IN = 1000
-"""At most one row in a thousand may have a typing error."""
-_MANY_TYPING_ERRORS = 20
-"""Only columns with more than this number of different texts are searched for typing errors."""
-_TWICE = 2
-"""The largest frequency of a typing error. A rare code may occur more often."""
+_ONE_IN = 1000  # At most one row in a thousand may have a typing error
+_MANY_TYPING_ERRORS = 20  # Only columns with more than this number of different texts are searched for typing errors
+_TWICE = 2  # The largest frequency of a typing error. A rare code may occur more often.
 _NAMED = 3
 
 
@@ -986,8 +977,8 @@ def _read_answers(
     return _with_shared_texts(answers), questions
 
 
+# The part of a name in which the columns of a block differ: a number, or a single letter at the end.
 _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
-"""The part of a name in which the columns of a block differ: a number, or a single letter at the end."""
 
 
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
@@ -1032,10 +1023,9 @@ def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
     return {source: replace(column, shared=source in wide and shares(source)) for source, column in answers.items()}
 
 
-_FEW_CATEGORIES = 6
-"""Only columns with more than this number of categories are searched for larger categories."""
+_FEW_CATEGORIES = 6  # Only columns with more than this number of categories are searched for larger categories
+# The least mean number of public rows per category. With fewer rows, categories could lie within larger ones by chance.
 _ROWS_OF_EACH = 5
-"""The least mean number of public rows per category. With fewer rows, categories could lie within larger ones by chance."""
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:

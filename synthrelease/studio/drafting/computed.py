@@ -10,16 +10,12 @@ import numpy as np
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, left_out_as_key
 from synthrelease.studio.drafting.public_file import PublicRows
 
-_LEAST_VALUES = 20
-"""The smallest number of different values of columns that are tested."""
+_LEAST_VALUES = 20  # The smallest number of different values of columns that are tested
+# The least share of the rows with values in which an equation holds, and the least number of these rows.
 _NEARLY, _FEWEST = 0.99, 50
-"""The least share of the rows with values in which an equation holds, and the least number of these rows."""
-_OTHERS = 0.05
-"""In an equation, at least this share of the values of each column differs from its median."""
-_MOST, _ROWS = 40, 20_000
-"""The largest number of columns and of rows that are searched for equations."""
-_GROUPS, _OF_GROUP = 6, 8
-"""Equations are first tested in 6 groups of 8 rows."""
+_OTHERS = 0.05  # In an equation, at least this share of the values of each column differs from its median
+_MOST, _ROWS = 40, 20_000  # The largest number of columns and of rows that are searched for equations
+_GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:

@@ -48,17 +48,15 @@ LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
 of all pairs is unknown."""
 ATTEMPTS = 6
 """The number of noisy fits that must meet a threshold."""
-_ROOM = 1.25
-"""The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file."""
+_ROOM = 1.25  # The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file
 MOST_OF_FIGURE = 0.25
 """The largest ratio of a threshold to the statistic whose error the threshold limits. Above it, the criterion promises
 little."""
 MOST_OF_INDEPENDENT = 0.5
 """The largest ratio of a threshold to the value of independent columns, in a criterion about the associations of one column."""
+# A criterion with own values is preferred unless its threshold exceeds 3 times the threshold of the criterion with bins.
 _MUCH_WIDER = 3
-"""A criterion with own values is preferred unless its threshold exceeds 3 times the threshold of the criterion with bins."""
-_LITTLE_WIDER = 2
-"""A criterion of cells replaces the criterion of single columns if its threshold is at most twice as large."""
+_LITTLE_WIDER = 2  # A criterion of cells replaces the criterion of single columns if its threshold is at most twice as large
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 

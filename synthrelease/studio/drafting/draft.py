@@ -580,8 +580,7 @@ def rows_budget(n_rows: int) -> Fraction:
     return max(Fraction(1, 20), Fraction(math.ceil(epsilon * 100), 100))
 
 
-_LEAVES = 3
-"""The largest number of columns that are left out because the released rows of persons differ from all rows."""
+_LEAVES = 3  # The largest number of columns that are left out because the released rows of persons differ from all rows
 
 
 def ground_that_tells(ground: Ground) -> Ground:

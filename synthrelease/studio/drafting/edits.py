@@ -158,7 +158,7 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
     Raises
     ------
     OutputError : when the shortlist proposes no cheaper plan that new attempts confirmed, and for the reasons of `adopt`.
-    SpecError, BudgetError : for the reasons of `adopt`.
+    SpecError, BudgetError : for the same reasons as in `adopt`.
     """
     spec = load_spec(checked_path(config))
     proposal = cheaper_plan(spec, shortlist)
@@ -533,8 +533,7 @@ class _References:
             self.of_acceptance += _edits_of_leaving_out(("criteria", index, setting), table[setting], smaller.get(setting))
 
 
-_OF_ONE = ("name", "threshold", "epsilon", "reason")
-"""Settings that may differ between two criteria with the same content."""
+_OF_ONE = ("name", "threshold", "epsilon", "reason")  # Settings that may differ between two criteria with the same content
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:

@@ -32,19 +32,15 @@ from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, eve
 from synthrelease.studio.rehearsal.dependence import LEAST_ODD, from_independence
 
 WITHIN = ">"
-_ROWS = 5
-"""The least mean number of public rows per area, and per cell of a table of areas."""
-_TIMES = 3
-"""The least ratio of the number of areas on a level to the number on the level above."""
+_ROWS = 5  # The least mean number of public rows per area, and per cell of a table of areas
+_TIMES = 3  # The least ratio of the number of areas on a level to the number on the level above
 _MOST_GROUPS = 200
+# The largest number of cells of a level's model, which is the product of the bins of its columns and the smallest areas.
 _MOST_CELLS = 2**18
-"""The largest number of cells of a level's model, which is the product of the bins of its columns and the smallest areas."""
+# The wanted relative error of a mean cell in tables of all rows, and the factor by which it grows on each lower level.
 _WHOLE, _NEXT = 0.002, 5
-"""The wanted relative error of a mean cell in tables of all rows, and the factor by which it grows on each lower level."""
-_LEAST = 0.1
-"""The least share of the budget for a level."""
-_BEARABLE = 0.5
-"""The largest ratio of the standard deviation of the noise in a table of areas to its mean cell."""
+_LEAST = 0.1  # The least share of the budget for a level
+_BEARABLE = 0.5  # The largest ratio of the standard deviation of the noise in a table of areas to its mean cell
 
 
 def nested_columns(
@@ -302,8 +298,8 @@ MOST_OF_GROUP = 16
 """The largest number of indicators in a group, as [marks] allows it."""
 RARE = 0.1
 """An indicator is rare if at most this share of the rows have it."""
+# Two groups of indicators are merged if the mean Cramer's V between the groups is at least this number.
 _TOGETHER = 0.8 * LEAST_STRENGTH
-"""Two groups of indicators are merged if the mean Cramer's V between the groups is at least this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -425,8 +421,7 @@ _IF_NONE = (
     "If this value stands for unknown persons, leave the key of such rows empty in the private file, so that they are "
     "excluded. Otherwise the rows count as one person."
 )
-_MENTIONED = 6
-"""The largest number of columns that a draft names in one sentence."""
+_MENTIONED = 6  # The largest number of columns that a draft names in one sentence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,14 +48,13 @@ from synthrelease.studio.drafting.column_draft import (
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ASCII = re.compile(r"[\x00-\x7f]+")
+# Bytes that are not valid UTF-8, as Python's error handler "surrogateescape" represents them.
 _BYTES = re.compile("[\udc80-\udcff]")
-"""Bytes that are not valid UTF-8, as Python's error handler "surrogateescape" represents them."""
 _NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
 _WORDS = re.compile("[A-Za-z\udcc0-\udcff]{2,}")
 _HEBREW = re.compile("[\udce0-\udcfa]+")
 _BLOCK = 2**22
-_HEAD = 12
-"""The number of lines at the start of a file that are examined to find the header and the delimiter."""
+_HEAD = 12  # The number of lines at the start of a file that are examined to find the header and the delimiter
 _POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 _ONE_COLUMN = (
@@ -641,8 +640,8 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
 # Columns of a public file whose raw values determine each other: a code and its label, or two columns with the same
 # information.
 
+# The most characters of a code of letters, and the least ratio of the mean length of labels to the mean length of codes.
 _SHORT, _TIMES = 6, 2
-"""The most characters of a code of letters, and the least ratio of the mean length of labels to the mean length of codes."""
 
 
 def one_to_one(
@@ -651,7 +650,8 @@ def one_to_one(
     """Return one column of each group of columns that determine each other in every row of the public file, the other columns
     with the reason, and questions to the steward by the name of a column.
 
-    Of a column of codes and a column of their labels, the codes are kept and get the labels. Of other groups the first column
+    If one column holds codes and another column holds their labels, the codes are kept and get the labels. Of other groups the
+    first column
     is kept.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
@@ -756,27 +756,22 @@ def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list
 # are compared between neighbouring values and between any two values, each after subtracting the difference that chance alone
 # would cause (as in geostatistics, the variogram minus its nugget).
 
-_ROWS = 20_000
-"""The largest number of rows that are used."""
+_ROWS = 20_000  # The largest number of rows that are used
+# Columns of categories with at most this many texts are used. Their most frequent texts become columns of 0 and 1.
 _TEXTS = 200
-"""Columns of categories with at most this many texts are used. Their most frequent texts become columns of 0 and 1."""
 _FREQUENT = 3
-_OTHERS = 60
-"""The largest number of other columns (numbers, or columns of 0 and 1) that are used."""
+_OTHERS = 60  # The largest number of other columns (numbers, or columns of 0 and 1) that are used
+# The most different values of numbers with fractions that are tested. Codes of regions, for example, may contain a point.
 _FEW_FRACTIONS = 100
-"""The most different values of numbers with fractions that are tested. Codes of regions, for example, may contain a point."""
-_FEW_VALUES = 60
-"""Up to this number of values, all pairs are compared; with more values, pairs at some distances."""
+_FEW_VALUES = 60  # Up to this number of values, all pairs are compared; with more values, pairs at some distances
 _DISTANCES = 30
+# The number of standard errors by which differences between values must exceed chance, so that another column counts.
 _CLEAR = 5.0
-"""The number of standard errors by which differences between values must exceed chance, so that another column counts."""
-_SAME = 0.5
-"""From this share of common values on, two columns have the same classification or scale."""
+_SAME = 0.5  # From this share of common values on, two columns have the same classification or scale
+# Two shares of another column's variance that lies between values. From the first share on, the values nearly determine the
+# other column; from the second on, they determine it as a district determines its region.
 _TIED, _NESTED = 0.8, 0.98
-"""Two shares of another column's variance that lies between values. From the first share on, the values nearly determine the
-other column; from the second on, they determine it as a district determines its region."""
-_TOLD = 0.999
-"""If at least this share of another column's variance lies between values, the values determine the other column."""
+_TOLD = 0.999  # If at least this share of another column's variance lies between values, the values determine the other column
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,10 +40,8 @@ TEST = Fraction(1, 5)
 """The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3
 """Up to this many columns that are left out for the same reason are listed one by one, more columns in one sentence."""
-_REMARK = 150
-"""The largest number of characters of a remark behind a column."""
-_LONG = 400
-"""A column of codes or categories has one line of at most so many characters, without the remark."""
+_REMARK = 150  # The largest number of characters of a remark behind a column
+_LONG = 400  # A column of codes or categories has one line of at most so many characters, without the remark
 
 
 def column_settings(release: str, column: ColumnDraft, *, of_member: bool = False) -> dict[str, object]:
@@ -195,8 +193,7 @@ def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
 
 # The subject of a draft, and the report of progress.
 
-_PATIENCE = 4
-"""Seconds without a report, after which the next minor step is reported."""
+_PATIENCE = 4  # Seconds without a report, after which the next minor step is reported
 
 Progress = Callable[[str], None]
 """Function that receives a text about the current step."""

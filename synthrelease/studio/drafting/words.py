@@ -12,10 +12,10 @@ NAMES = {meaning: re.compile(rf" ({'|'.join(words)})(?= )") for meaning, words i
 """For each meaning, a regular expression for whole words in a result of `words_in`."""
 PARTS = {meaning: re.compile("|".join(words), re.IGNORECASE) for meaning, words in WORDS["parts"].items()}
 """For each meaning, a regular expression for any part of a name."""
+# Letters that Unicode does not decompose into an ASCII letter and an accent.
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
 )
-"""Letters that Unicode does not decompose into an ASCII letter and an accent."""
 
 
 def unaccented(text: str) -> str:

@@ -259,23 +259,18 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
 ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
 
-_MESH = 80
-"""Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many values change prices by less than 0.01."""
+_MESH = 80  # Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many values change prices by less than 0.01.
 
-_REACH = 12.0
-"""The mesh begins at log(A' / (1-A')) = -12, where both ratios are about 1 for the offered distributions."""
+_REACH = 12.0  # The mesh begins at log(A' / (1-A')) = -12, where both ratios are about 1 for the offered distributions
 
+# Possible numbers of rounds: every number up to `_EVERY`, then `_FURTHER` numbers up to `_MOST`, evenly spaced in log K.
 _EVERY, _MOST, _FURTHER = 30, MOST_ROUNDS, 50
-"""Possible numbers of rounds: every number up to `_EVERY`, then `_FURTHER` numbers up to `_MOST`, evenly spaced in log K."""
 
-_LEAST = 1e-6
-"""Numbers of rounds with a smaller probability are left out of a distribution."""
+_LEAST = 1e-6  # Numbers of rounds with a smaller probability are left out of a distribution
 
-_SPARED = 0.005
-"""A number of rounds is left out if its removal raises the probability of "nothing" by at most this share."""
+_SPARED = 0.005  # A number of rounds is left out if its removal raises the probability of "nothing" by at most this share
 
-_DIGITS = 3
-"""Significant digits of the smallest probability of a distribution."""
+_DIGITS = 3  # Significant digits of the smallest probability of a distribution
 
 # The price of the cheapest distribution is searched to within epsilon / `_FINE`, and then raised in at most `_STEPS`
 # growing steps until the rounded distribution ends with "nothing" seldom enough.
@@ -526,8 +521,8 @@ JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts
 PER_FIT = 4
 """Number of attempts with the same private fit, made with different configurations."""
 
+# Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget.
 _STEP = Fraction(1, 8)
-"""Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget."""
 
 Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
 """A function (generation budget, attempts as (configuration, number), name of the phase) -> results, stored or new."""

@@ -52,18 +52,16 @@ FIELDS: tuple[Field, ...] = ("tables", "only_measured", "sums")
 
 _TERM = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)(?:\s+|(?=\{)))?(?P<rest>\S.*?)\s*", re.DOTALL)
 _NEXT_TO_NOTHING = Fraction(1, 10**9)
-_DIGITS = 3
-"""Significant digits of a weight and of the epsilon of the joint test."""
+_DIGITS = 3  # Significant digits of a weight and of the epsilon of the joint test
 
-_FINEST = 10**6
-"""The generation budget is a multiple of 1 / `_FINEST`, and a rho a multiple of 1 / (1000 `_FINEST`)."""
+_FINEST = 10**6  # The generation budget is a multiple of 1 / `_FINEST`, and a rho a multiple of 1 / (1000 `_FINEST`)
 
 
 MOST_PARTS = 32
 """With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
 _ANY_RHO = Fraction(1, 100)
+# Factors in a search for a rho, between the first and the last bounds. A plan with a curve takes a tenth of a second.
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
-"""Factors in a search for a rho, between the first and the last bounds. A plan with a curve takes a tenth of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,10 +392,8 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
 FACTOR = 1.5
 """The two tries of a pair multiply or divide each budget by this factor."""
 _LEAST_PAIRS = 8
-_RIDGE = 16
-"""Weight of the prior assumption that no part has any effect, in numbers of pairs."""
-_TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)
-"""Factors of the epsilon of the joint test that are tried."""
+_RIDGE = 16  # Weight of the prior assumption that no part has any effect, in numbers of pairs
+_TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)  # Factors of the epsilon of the joint test that are tried
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -647,21 +643,17 @@ POPULATIONS = 4
 """Populations for choosing: the public file and three other populations. The same number of new populations judge the choice.
 """
 
-_PER_POPULATION = 4
-"""Number of tries of every allocation in a stage, on each population."""
+_PER_POPULATION = 4  # Number of tries of every allocation in a stage, on each population
 
+# Number of tries that judge an allocation on each new population. The public file gets as many tries as all these together.
 _JUDGED = 16
-"""Number of tries that judge an allocation on each new population. The public file gets as many tries as all these together."""
 
+# Factor between the totals that are tried, and the number of totals above and below the total of the specification.
 _STEP, _MOST_STEPS = 1.1, 15
-"""Factor between the totals that are tried, and the number of totals above and below the total of the specification."""
-_FAR_SHORT = 0.2
-"""Share of the goal that the first quarter of the tries must reach."""
+_FAR_SHORT = 0.2  # Share of the goal that the first quarter of the tries must reach
 
-_PAIRS = 32
-"""Largest number of pairs of tries for the slopes of a stage."""
-_FARTHEST = math.log(2.5)
-"""Largest change of the logarithm of a budget in a step."""
+_PAIRS = 32  # Largest number of pairs of tries for the slopes of a stage
+_FARTHEST = math.log(2.5)  # Largest change of the logarithm of a budget in a step
 
 _MOST_STAGES = 8
 _LEAST_STEP = 0.2
@@ -877,8 +869,8 @@ class Search:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
 
+# The index of a specification in a list, the specification, the population, and the numbers of the tries.
 _Asked = tuple[int, ReleaseSpec, int, Sequence[int]]
-"""The index of a specification in a list, the specification, the population, and the numbers of the tries."""
 
 
 def _placed(

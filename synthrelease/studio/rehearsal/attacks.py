@@ -38,14 +38,12 @@ SURE = 1e-3
 HALVES = 3
 """Number of random halves of the file from which releases are made for the attacks on persons."""
 
+# Number of outputs drawn from the claimed noise, to estimate how often this noise allows an intruder to be right.
 _IMAGINED = 100
-"""Number of outputs drawn from the claimed noise, to estimate how often this noise allows an intruder to be right."""
 
-_MOST_PAIRS = 300
-"""Largest number of pairs of columns that are compared in synthetic rows."""
+_MOST_PAIRS = 300  # Largest number of pairs of columns that are compared in synthetic rows
 
-_ENOUGH = 5
-"""Least number of synthetic rows with the known values of a person from which an intruder guesses a further value."""
+_ENOUGH = 5  # Least number of synthetic rows with the known values of a person from which an intruder guesses a further value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -257,10 +257,8 @@ class BinnedColumns:
 #
 # With `Looks`, sampling stops early if an interval is narrow enough, and the interval still holds with the stated confidence.
 
-_EARLY = 0.3
-"""Share of the error probability that is used by the early looks."""
-_STAKES = (1.0, 0.5, 0.25)
-"""Shares of the capital that are bet on every value (`narrow_mean`)."""
+_EARLY = 0.3  # Share of the error probability that is used by the early looks
+_STAKES = (1.0, 0.5, 0.25)  # Shares of the capital that are bet on every value (`narrow_mean`)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,11 +507,11 @@ PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
 """Number of attempts per configuration after each stage. Doubling spends at most twice the attempts of an ideal rule."""
 
+# After a stage of k attempts, at most keep * 48 / k configurations stay, so that each stage costs about the same.
 _LAST_STAGE = 48
-"""After a stage of k attempts, at most keep * 48 / k configurations stay, so that each stage costs about the same."""
 
+# The true mean of a configuration is assumed to be better than the observed mean by at most this number of standard errors.
 _DEVIATIONS = 3.0
-"""The true mean of a configuration is assumed to be better than the observed mean by at most this number of standard errors."""
 
 
 class Standing(Enum):

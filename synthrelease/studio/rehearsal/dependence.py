@@ -38,14 +38,11 @@ LEAST_ODD = 20
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5
-_MOST_BLOCKED = 40
-"""Number of tables with the largest errors for which the search checks whether a model can contain them."""
-_KEPT = 0.75
-"""Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it."""
+_MOST_BLOCKED = 40  # Number of tables with the largest errors for which the search checks whether a model can contain them
+_KEPT = 0.75  # Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it
+# A fit ends after 150 sweeps, or when cells change by less than the first share of the noise or the second share of a row.
 _PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
-"""A fit ends after 150 sweeps, or when cells change by less than the first share of the noise or the second share of a row."""
-_BETTER = 0.75
-"""Tables are exchanged again only if the largest error of a pair without room in the model fell to this share."""
+_BETTER = 0.75  # Tables are exchanged again only if the largest error of a pair without room in the model fell to this share
 
 
 @dataclass(frozen=True, kw_only=True)

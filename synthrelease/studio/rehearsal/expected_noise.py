@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from synthrelease.studio.rehearsal.attempts import BinnedColumns
 
 MOST_STEPS = 60
-_DEAREST = Fraction(1000)
-"""Largest generation budget of the search for an accuracy."""
+_DEAREST = Fraction(1000)  # Largest generation budget of the search for an accuracy
 
 
 @dataclass(frozen=True, kw_only=True)

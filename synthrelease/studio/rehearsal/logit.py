@@ -79,7 +79,7 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
 
     Parameters
     ----------
-    design : (n_groups, k) with finite numbers, an intercept among them.
+    design : (n_groups, k) finite numbers; one column is the intercept.
     rows, positive : (n_groups,) counts, 0 <= positive <= rows.
 
     Returns

@@ -55,8 +55,7 @@ ENOUGH, PROMISED = 0.85, 0.8
 """Shares of the associations to preserve in fits to public rows: for a cheaper plan, and the aim of a draft."""
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 """Smallest and largest epsilon of a whole release that can be drafted."""
-_TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
-"""Epsilons of a whole release to try."""
+_TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))  # Epsilons of a whole release to try
 AIMED = Fraction(2)
 """Epsilon of a whole release above which the draft asks the steward whether the release is worth its cost."""
 TELLING = 1.25
@@ -72,8 +71,8 @@ Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs
 # Largest number of fits for a share (the third and fourth only if the first two differ). The least part of Cramer's V that a
 # fit must preserve of a pair, or the pair is lost. (V is proportional to the root of the mean square contingency.)
 _FITS, _LOST = 4, 0.5
+# At a smaller epsilon, new tables are searched only if the old tables miss the wanted share by at most this difference.
 _WITHIN_REACH = 0.03
-"""At a smaller epsilon, new tables are searched only if the old tables miss the wanted share by at most this difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -689,7 +688,7 @@ class PlanRace:
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def fitted(self, total: Fraction, told: TellingTables) -> Raced:
-        """Return the plan with these tables and this epsilon of the whole release."""
+        """Return the plan with these tables if the whole release has this epsilon."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced))
 
@@ -713,18 +712,18 @@ class PlanRace:
         return tuple(":".join(names[column] for column in columns) for columns in tables)
 
 
+# The smallest number of columns with two bins for which agreements of pairs are tried. With fewer columns, agreements reduce
+# the noise too little (docs/generators.md).
 _LEAST_FOR_AGREEMENTS = 5
-"""The smallest number of columns with two bins for which agreements of pairs are tried. With fewer columns, agreements reduce
-the noise too little (docs/generators.md)."""
 
+# The largest number of columns for which fits that find their own tables are tried, and the largest number of columns with
+# more than two bins for which agreements are tried. For 50,000 rows and 50 columns, trials of such fits took 160 CPU s
+# (2026-11-27), and trials of agreements 257 (2026-11-28).
 _MOST_FOR_OWN_TABLES = 30
-"""The largest number of columns for which fits that find their own tables are tried, and the largest number of columns with
-more than two bins for which agreements are tried. For 50,000 rows and 50 columns, trials of such fits took 160 CPU s
-(2026-11-27), and trials of agreements 257 (2026-11-28)."""
 
+# Largest number of columns for fits that find their own tables if published tables preserve enough. For 23 columns of NIST's
+# excerpt, two such fits took 11 CPU s.
 _MOST_BESIDE_ENOUGH = 15
-"""Largest number of columns for fits that find their own tables if published tables preserve enough. For 23 columns of NIST's
-excerpt, two such fits took 11 CPU s."""
 
 
 def needed_of(most: float) -> float:

@@ -45,8 +45,7 @@ from synthrelease.studio.rehearsal.words import (
     units,
 )
 
-_ROUNDING = 1e-9
-"""Smaller values count as 0, because they may be rounding errors."""
+_ROUNDING = 1e-9  # Smaller values count as 0, because they may be rounding errors
 
 
 def statistic(value: float | None) -> str:

@@ -251,8 +251,7 @@ def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1
 # Writing a public table as CSV, gzip-compressed CSV or Parquet, by the file's suffix; never over another file.
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
-_ROWS = 100_000
-"""Number of rows that are converted to text at a time."""
+_ROWS = 100_000  # Number of rows that are converted to text at a time
 
 
 def check_table_path(path: str | Path) -> Path:
@@ -391,13 +390,13 @@ class FactColumn(SpecTable):
         return Units.between(self.kind, self.bounds, self.decimals if self.kind == "real" else 0)
 
 
+# The required settings of each kind of column, and then the optional ones.
 _KEYS = {
     "integer": ("bounds", "within"),
     "real": ("bounds", "within", "decimals"),
     "category": ("categories",),
     "date": ("year", "day", "within"),
 }
-"""The required settings of each kind of column, and then the optional ones."""
 
 
 class FactTable(SpecTable):
@@ -775,8 +774,8 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
 #
 # A family is fitted to all tables of its column at once. For this it needs the joint distribution of all parents.
 
+# A combination of given bands with a smaller share counts as absent, so that published numbers for it are not compared.
 _NEVER = 1e-12
-"""A combination of given bands with a smaller share counts as absent, so that published numbers for it are not compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,8 +86,8 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 _RIDGE = 1e-6
 
 _CONVERGED = 1e-7
+# Allowed difference from the largest log-likelihood (about 0.7 per row); the second part covers rounding errors.
 _CONVERGED_PER_ROW = 1e-13
-"""Allowed difference from the largest log-likelihood (about 0.7 per row); the second part covers rounding errors."""
 
 # Initial coefficient of a bin that occurs in only one table. The likelihood of such a coefficient has no maximum, and from 0
 # Newton's method would take many steps of about 1.
@@ -338,8 +338,8 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
 
 # A regression on original and on synthetic data: how far confidence intervals overlap, and differences in standard errors.
 
+# Smallest eigenvalue of the correlation matrix of the features at which the coefficients count as determined.
 _LINEAR_RANK_TOLERANCE = 1e-10
-"""Smallest eigenvalue of the correlation matrix of the features at which the coefficients count as determined."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -249,7 +249,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         "stop sooner: fewer `rounds` or a larger stop_probability save time and epsilon" if until else "",
     ]
     sentences.append(
-        "An unlucky search costs time, and if it finds no table the budget. If this is too likely: "
+        "An unlucky search takes longer, and a search without a table spends the budget. If this is too likely: "
         f"{'; or '.join(step for step in advice if step)}."
     )
     return sentences
