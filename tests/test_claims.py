@@ -412,7 +412,7 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("commands.md", lambda: f"**At most 2^{power(MOST_ROWS)} rows**, and "
      f"2^{power(JointTest.most_rows)} for MST, AIM and a joint test."),
     ("commands.md", lambda: f"`verify` reads folders of at most {MAX_BYTES // 10**9} GB."),
-    ("drafting.md", lambda: f"its values are texts, at most {MAX_CODES:,} different ones"),
+    ("drafting.md", lambda: f"its values are texts, with at most {MAX_CODES:,} different texts"),
     ("drafting.md", lambda: f"A draft has at most {MOST_COLUMNS} columns, and a release {MAX_COLUMNS:,}."),
     ("drafting.md", lambda: f"or that costs more than epsilon {float(MOST_EPSILON):g} is left out"),
     ("bundle.md", lambda: f"the pairs with {MOST_CELLS} cells in all at most"),

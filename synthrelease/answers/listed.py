@@ -60,8 +60,8 @@ class EstimateLine:
         standard error is also None for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
     population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both
-        limits are None if the release declares that its rows are no simple random sample, and for the cells of pairs. told :
-        "yes" if the number is estimable, otherwise "not estimable".
+        limits are None if the release declares that its rows are no simple random sample, and for the cells of pairs.
+    told : "yes" if the number is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
 
@@ -86,6 +86,8 @@ class EstimateLine:
 
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "population_lower", "population_upper")
 NAMES = tuple(field.name for field in fields(EstimateLine))
+_FROM_ESTIMATE = len(NAMES) - NAMES.index(NUMBERS[0])
+"""Number of fields of a line from the first number on; no field there has a comma or a quotation mark."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,14 +173,19 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def without_exponents(content: bytes) -> bytes:
-    """Return estimates.csv of an earlier version as this version writes it: 1.99511e+07 becomes 19951100.
+    """Return estimates.csv of an earlier version as this version writes it: 1.99511e+07 becomes 19951100. The names of
+    columns, values and groups do not change.
 
     Examples
     --------
-    >>> without_exponents(b"mean,income,1.99511e+07,-2e+15,3e-07")
-    b'mean,income,19951100,-2000000000000000,3e-07'
+    >>> without_exponents(b"count,income,1e+05,,,,,1.99511e+07,-2e+15,3e-07,,,,0.95,individual,yes,")
+    b'count,income,1e+05,,,,,19951100,-2000000000000000,3e-07,,,,0.95,individual,yes,'
     """
-    return re.sub(rb"(?<=,)-?\d[.\d]*e\+\d+(?=,)", lambda shown: b"%.0f" % float(shown[0]), content)
+
+    def whole(end: re.Match[bytes]) -> bytes:
+        return re.sub(rb"(?<=,)-?\d[.\d]*e\+\d+(?=,)", lambda shown: b"%.0f" % float(shown[0]), end[0])
+
+    return re.sub(rb"(?:,[^,\"\n]*){%d}$" % _FROM_ESTIMATE, whole, content, flags=re.MULTILINE)
 
 
 def _six(value: float | None) -> str:

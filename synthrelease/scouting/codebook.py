@@ -58,7 +58,7 @@ MISSING_WORDS = re.compile(
 )
 """Beginnings of labels that mean a missing answer."""
 # Names and labels of identifiers in a DDI-Codebook.
-_KEY = re.compile(r"^\w*ID[PHV]?\b|(?i:serial number|\bidentif|\brecord number|\bcase number)")
+_KEY = re.compile(r"^(?!\w*(?:PAID|COVID|GRID)\b)\w*ID[PHV]?\b|(?i:serial number|\bidentif|\brecord number|\bcase number)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,7 +105,7 @@ def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[s
             raise SpecError.at(path, f"plugins[{index}]", expected, f"{table.package} without it. Nothing was spent")
         if table.package not in trusted:
             expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), to trust the package"
-            raise SpecError.at(path, f"plugins[{index}]", expected, "no package of this name. Nothing was spent")
+            raise SpecError.at(path, f"plugins[{index}]", expected, "no --trust of this package. Nothing was spent")
 
 
 def _installed(package: str) -> Distribution:

@@ -15,6 +15,8 @@ _LEAST_VALUES = 20  # The smallest number of different values of columns that ar
 _NEARLY, _FEWEST = 0.99, 50
 _OTHERS = 0.05  # In an equation, at least this share of the values of each column differs from its median
 _MOST, _ROWS = 40, 20_000  # The largest number of columns and of rows that are searched for equations
+# If an equation holds in less than 90% of 200 rows, the other rows are not compared.
+_FIRST_ROWS, _LIKELY = 200, 0.9
 _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
@@ -94,18 +96,31 @@ def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int,
     known_first = shuffled[np.argsort(np.isnan(columns[:, shuffled]).sum(axis=0), kind="stable")]
     for group in known_first[: _GROUPS * _OF_GROUP].reshape(-1, _OF_GROUP):
         slack = 2 * off[:, group].max(axis=1)
-        part = np.where(np.ptp(columns[:, group], axis=1, keepdims=True) > 2 * slack[:, None], columns[:, group], np.nan)
+        part = np.where(np.ptp(columns[:, group], axis=1, keepdims=True) > 8 * slack[:, None], columns[:, group], np.nan)
         of_pairs, slack_of_pairs = part[pairs].sum(axis=1), slack[pairs].sum(axis=1)
         for total, *third in totals:
             apart = of_pairs - (part[total] - part[third].sum(axis=0))
             near = np.ptp(apart, axis=1) <= slack_of_pairs + slack[[total, *third]].sum()
             candidates |= {(total, *sorted([*pair, *third])) for pair in pairs[near].tolist()}
-    for total, *terms in sorted(candidates, key=lambda equation: (len(equation), equation)):
-        apart, slack = columns[terms].sum(axis=0) - columns[total], off[[total, *terms]].sum(axis=0)
-        known = ~np.isnan(apart)
-        middle = np.median(apart[known]) if known.sum() >= _FEWEST else np.nan
-        if total not in terms and (np.abs(apart - middle) <= slack)[known].mean() >= _NEARLY:
-            yield total, *terms
+    few = known_first[:_FIRST_ROWS]
+    of_few = columns[:, few], off[:, few]
+    for equation in sorted(candidates, key=lambda equation: (len(equation), equation)):
+        if (
+            equation[0] not in equation[1:]
+            and _share(*of_few, equation, 1) >= _LIKELY
+            and _share(columns, off, equation, 0) >= _NEARLY
+        ):
+            yield equation
+
+
+def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknown: float) -> float:
+    """Return the share of the rows with numbers in which an equation holds; `unknown` if there are too few such rows."""
+    total, *terms = equation
+    apart, slack = columns[terms].sum(axis=0) - columns[total], off[list(equation)].sum(axis=0)
+    known = ~np.isnan(apart)
+    if known.sum() < _FEWEST:
+        return unknown
+    return float((np.abs(apart[known] - np.median(apart[known])) <= slack[known]).mean())
 
 
 def _numbers(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:

@@ -109,7 +109,12 @@ def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
     A column of numbers, which a steward edits most, and a long column have a line for each setting. Others have one line.
     """
     remark = f"{column.remark}; missing in {column.missing_rows} rows" if column.keeps_missing else column.remark
-    inline = f"{column.name} = {{ {', '.join(f'{key} = {toml(value)}' for key, value in settings.items())} }}"
+    alternatives = {key: value for key, value in settings.items() if key.startswith("alternatives.")}
+    lines = [f"{key} = {toml(value)}" for key, value in settings.items() if key not in alternatives]
+    if alternatives:  # a table in the table, because tomlkit cannot change an inline table with dotted keys
+        inner = (f"{key.partition('.')[2]} = {toml(value)}" for key, value in alternatives.items())
+        lines.append(f"alternatives = {{ {', '.join(inner)} }}")
+    inline = f"{column.name} = {{ {', '.join(lines)} }}"
     if column.bins or len(inline) > _LONG:
         inline = settings_text({f"{column.name}.{key}": value for key, value in settings.items()})
     first, *others = inline.split("\n")

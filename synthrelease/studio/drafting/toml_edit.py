@@ -1,7 +1,7 @@
 """Edit the text of TOML files and keep comments and layout; write values, formulas and comments as TOML.
 
 Values, and elements of lists and inline tables, are changed by tomlkit. A table with a header is removed with its lines and
-with the comment directly above its header, and a column of a table [columns] with the comment directly above it. Other comments
+with the comment directly above its header, and a column of a table [columns] with the question directly above it. Other comments
 are kept, because they belong to the following lines. After every change, the text is parsed and compared with the expected
 contents.
 """
@@ -65,7 +65,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     ValueError : when the layout of the file does not allow the changes.
     """
     for name in (str(edit.path[-1]) for edit in edits if edit.toml is None and edit.path[-2:-1] == ("columns",)):
-        text = re.sub(rf"^(#.*\n)+(?={re.escape(name)}\s*[.=])", "", text, flags=re.MULTILINE)
+        text = re.sub(rf"^# DOUBTFUL:.*\n(#.*\n)*(?={re.escape(name)}\s*[.=])", "", text, flags=re.MULTILINE)
     old, blocks, document = _tables(text), headed_tables(text), tomlkit.parse(text)
     expected, later = copy.deepcopy(old), list[Edit]()
     # later elements of lists are changed first, because a removal shifts the indices of the elements behind it
