@@ -5,7 +5,6 @@ All counts are exact 64-bit integers, so no result depends on the order of the r
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -450,8 +449,9 @@ class Counts:
 
     def margins(self) -> list[np.ndarray]:
         """Return for every column the (n_bins,) number of rows in each bin. Several columns are counted at a time."""
-        most, words_within = min(PACKED_CELLS, len(self)), self.layout.words_within
-        tables = [self.marginal(group) for word in self.layout.words for group in words_within(most, word, MOST_AXES)]
+        layout = self.layout
+        groups = [group for word in layout.words for group in layout.words_within(PACKED_CELLS, word, MOST_AXES)]
+        tables = [self.marginal(group) for group in groups]
         axes = [(table, set(range(table.ndim)) - {axis}) for table in tables for axis in range(table.ndim)]
         return [table.sum(axis=tuple(others)) for table, others in axes]
 
@@ -577,8 +577,6 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
         dense = dense_sums(parts[0], values, layout.n_cells)
         codes = np.flatnonzero(dense)
         return (codes,), dense[codes]
-    if len(values) > _SORTED_TOGETHER:  # give the memory of deleted arrays back to the system
-        getattr(ctypes.pythonapi, "malloc_trim", abs)(0)  # of the C library of Linux; it would keep much of this memory
     firsts, sums = list[np.ndarray](), list[np.ndarray]()
     for rows in _in_order(layout, parts[0]):
         some = [part[rows] for part in parts]

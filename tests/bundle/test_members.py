@@ -292,7 +292,7 @@ def test_a_draft_of_public_files_is_released_and_verifies_as_it_is(tmp_path: Pat
     assert (found.members.most, found.members.least, found.members.order) == (3, 1, ("no",))
     assert [column.name for column in found.columns] == ["rent", "town"]
     assert [column.name for column in found.members.columns] == ["age", "work"]
-    assert found.configuration.count("'hh', because it is the key of [members]") == 2
+    assert found.configuration.count("'hh', because this column is the key of [members]") == 2
     spec = load_spec(config)
     public = read_public(Source.of(roots, members=members), spec.schema, spec.input, spec.raw)
     assert public.total == 800

@@ -193,5 +193,5 @@ def test_a_rehearsal_that_was_stopped_adopts_nothing(tmp_path: Path) -> None:
         "rehearse", config, "--data", data, "--out", tmp_path / "trial", "--minutes", "0.01", "--copies", "0", "--adopt"
     )
     assert found.returncode in (1, 3)
-    assert "Nothing was adopted" in words(found.stdout)
+    assert "The command adopted no plan" in words(found.stdout)
     assert config.read_text() == before
