@@ -1,9 +1,9 @@
 """Edit the text of TOML files and keep comments and layout; write values, formulas and comments as TOML.
 
 Values, and elements of lists and inline tables, are changed by tomlkit. A table with a header is removed with its lines and
-with the comment directly above its header, and a column of a table [columns] with the question directly above it. Other comments
-are kept, because they belong to the following lines. After every change, the text is parsed and compared with the expected
-contents.
+with the comment directly above its header, and a column of a table [columns] with the question directly above the column. Other
+comments are kept, because they belong to the following lines. After every change, the text is parsed and compared with the
+expected contents.
 """
 
 from __future__ import annotations
