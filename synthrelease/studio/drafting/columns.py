@@ -937,9 +937,9 @@ def drafted_columns(
     dated |= {gone.source: gone for name, column in answers.items() if name not in dated for gone in _unclear_dates(column)}
     rows = public_rows(file, answers)
     once, twice, doubts = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
-    on_line = on_a_line(once, rows)
-    once = {source: column for source, column in once.items() if source not in {gone.source for gone in on_line}}
-    left_out += [*twice, *on_line]
+    on_line = {gone.source: gone for gone in on_a_line(once, rows)}
+    once = {source: column for source, column in once.items() if source not in on_line}
+    left_out += [*twice, *on_line.values()]
     order = orders(once, rows)
 
     # each column by itself

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from synthrelease.errors import OutputError
+from synthrelease.studio.drafting.column_draft import ColumnDraft
+from synthrelease.studio.drafting.text import column_text
 from synthrelease.studio.drafting.toml_edit import Edit, edited, replace_files
 
 TEXT = '''\
@@ -149,3 +152,24 @@ def test_a_column_of_a_table_goes_with_the_question_above_it() -> None:
     question = "# DOUBTFUL: b?\n# b!\nb.kind = 'code'\nb.codes = ['b']\n"
     behind = "# c?\nc = { kind = 'code' }\n"
     assert edited(before + question + behind, [Edit(path=("columns", "b"))]) == before + behind
+
+
+def test_a_column_without_a_question_takes_no_comment_with_it() -> None:
+    text = "#:schema s\n# notice\ntitle = 'x'\n\n[other]\n# how many\nrows = 1\n\n[columns]\n# all columns\n"
+    columns = "title = { kind = 'code' }\nrows = { kind = 'code' }\nc = { kind = 'code' }\n"
+    found = edited(text + columns, [Edit(path=("columns", "title")), Edit(path=("columns", "rows"))])
+    assert found == text + "c = { kind = 'code' }\n"
+
+
+@pytest.mark.parametrize(("setting", "toml"), [(("missing",), None), (("alternatives", "coarse"), '["a"]')])
+def test_a_drafted_column_in_one_line_can_be_edited(setting: tuple[str, ...], toml: str | None) -> None:
+    settings = {"kind": "category", "missing": "bin", "alternatives.coarse": {"x": ["a"]}, "alternatives.fine": ["a", "b"]}
+    text = "[columns]\n" + column_text(ColumnDraft(name="job", source="job", kind="category", remark="2"), settings) + "\n"
+    expected = tomllib.loads(text)
+    table = expected["columns"]["job"]
+    for name in setting[:-1]:
+        table = table[name]
+    del table[setting[-1]]
+    if toml is not None:
+        table[setting[-1]] = ["a"]
+    assert tomllib.loads(edited(text, [Edit(path=("columns", "job", *setting), toml=toml)])) == expected
