@@ -508,20 +508,21 @@ def even_bins(
     upto = np.cumsum(shares, axis=1)
     # probability of a bin given that no later bin was assigned; the first possible bin gets all remaining rows, since x / x is
     # 1
-    chance_of = np.divide(shares, upto, out=np.ones_like(shares), where=upto > 0)
+    chance_of = np.divide(shares, upto, out=np.ones_like(shares), where=upto > 0).T.copy()
     groups = np.ravel_multi_index(tuple(parents), conditional.shape[:-1]) if parents else np.zeros(len(totals), dtype=np.int64)
     line = generator.permutation(len(totals))
-    line = line[np.argsort(generator.permutation(len(shares))[groups[line]], kind="stable")]
-    cells, bins, counts = [], [], []
-    waiting = totals[line]
-    for bin_ in range(shares.shape[1] - 1, -1, -1):
-        chances = chance_of[groups[line], bin_]
-        teeth = np.floor(np.cumsum(chances * waiting) + generator.random()).astype(np.int64)
-        rows = np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)  # sums are rounded
-        given_out = rows > 0
-        cells.append(line[given_out])
-        counts.append(rows[given_out])
-        bins.append(np.full(int(given_out.sum()), bin_))
-        rest = waiting > rows
-        line, waiting = line[rest], (waiting - rows)[rest]
-    return np.concatenate(cells), np.concatenate(bins), np.concatenate(counts)
+    order = generator.permutation(len(shares)).astype(np.min_scalar_type(len(shares)))  # small integers are sorted by counting
+    line = line[np.argsort(order[groups[line]], kind="stable")]
+    group, waiting = groups[line], totals[line]
+    parts, offsets = [], generator.random(len(chance_of))
+    for bin_ in range(len(chance_of) - 1, 0, -1):
+        chances = chance_of[bin_].take(group)
+        teeth = np.floor(np.cumsum(chances * waiting) + offsets[-1 - bin_]).astype(np.int64)
+        teeth[1:] -= teeth[:-1].copy()
+        rows = np.where(chances < 1, np.minimum(teeth, waiting), waiting)  # sums are rounded
+        given_out, rest = np.flatnonzero(rows), np.flatnonzero(waiting > rows)
+        parts.append((line.take(given_out), bin_, rows.take(given_out)))
+        line, group, waiting = line.take(rest), group.take(rest), (waiting - rows).take(rest)
+    parts.append((line, 0, waiting))
+    bins = np.repeat([bin_ for _, bin_, _ in parts], [len(cells) for cells, _, _ in parts])
+    return np.concatenate([cells for cells, _, _ in parts]), bins, np.concatenate([rows for _, _, rows in parts])

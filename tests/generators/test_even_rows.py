@@ -59,8 +59,8 @@ class Fixed(np.random.Generator):
     def permutation(self, n: int) -> np.ndarray:  # type: ignore[override]
         return np.arange(n)
 
-    def random(self) -> float:  # type: ignore[override]
-        return self._offset
+    def random(self, n: int) -> np.ndarray:  # type: ignore[override]
+        return np.full(n, self._offset)
 
 
 def test_sums_that_are_rounded_lose_no_row() -> None:

@@ -105,8 +105,8 @@ OF_WIDTH = (
         name="even rows: a certain cell follows the comb",
         breaks="a row is in an excluded cell, or is lost",
         place="generators.bayesian_network:even_bins",
-        old="np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)",
-        new="np.minimum(np.diff(teeth, prepend=0), waiting)",
+        old="np.where(chances < 1, np.minimum(teeth, waiting), waiting)",
+        new="np.minimum(teeth, waiting)",
         tests=(f"{EVEN}::test_sums_that_are_rounded_lose_no_row",),
     ),
     Mutation(
