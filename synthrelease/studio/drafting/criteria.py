@@ -36,7 +36,7 @@ from synthrelease.settings.columns import MOST_OF_RULE
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
-from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only, yardsticks
+from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only
 from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.studio.rehearsal.plan_race import Kept
 
@@ -46,8 +46,9 @@ MOST_OFF = 0.1
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
 """The least share of associations that a good draft preserves: of all pairs of columns, or of the strongest pairs if the share
 of all pairs is unknown."""
-ATTEMPTS = 6
-"""The number of noisy fits that must meet a threshold."""
+ATTEMPTS, FIRST_ATTEMPTS = 6, 2
+"""The number of noisy fits that must meet a threshold, and the number of fits after which the cost of the criteria is compared
+with the epsilon that is left for them."""
 _ROOM = 1.25  # The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file
 MOST_OF_FIGURE = 0.25
 """The largest ratio of a threshold to the statistic whose error the threshold limits. Above it, the criterion promises
@@ -234,7 +235,13 @@ OTHERS = "all others"
 
 
 def settle(
-    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]
+    draft: AcceptanceDraft,
+    spec: ReleaseSpec,
+    public: Counts,
+    measures: Sequence[Yardstick],
+    seed: int,
+    progress: Callable[[str], None],
+    most: Fraction | None = None,
 ) -> tuple[AcceptanceDraft, DraftStanding]:
     """Return the criteria with thresholds and budgets that fits to the public file can meet, and the quality of the draft.
 
@@ -248,16 +255,31 @@ def settle(
     draft : criteria with provisional thresholds.
     spec : the specification of the draft, with these criteria.
     public : counts of the public rows in the finest bins.
+    measures : reference values of each criterion on these rows.
     seed : seed of the fits.
     progress : function that receives a text about each fit.
+    most : largest epsilon of all criteria; None for no limit. If the criteria need more after `FIRST_ATTEMPTS` fits, the result
+        of these fits is returned, and no further fits are made.
     """
-    attempts = _fits(spec, public, seed, progress)
-    progress("comparing two halves of the public file by the criteria")
-    measures = yardsticks(spec, public, spec.space[0], seed)
+    fits = list[AttemptResult]()
+    for attempts in (FIRST_ATTEMPTS, ATTEMPTS):
+        while len(fits) < attempts:
+            progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
+            fits += attempts_on_public(spec, public, seed, [(0, len(fits))])
+        settled, standing = _settled(draft, spec, public, measures, fits)
+        if most is not None and settled.epsilon > most:
+            break
+    return settled, standing
+
+
+def _settled(
+    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, measures: Sequence[Yardstick], fits: Sequence[AttemptResult]
+) -> tuple[AcceptanceDraft, DraftStanding]:
+    """Return the criteria with thresholds that these fits meet, and the quality of the draft."""
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     numbers = range(len(draft.criteria))
-    figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in attempts] for i in numbers]
-    sensitivities = [max((s for fit in attempts if (s := fit.sensitivities[i]) is not None), default=None) for i in numbers]
+    figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in fits] for i in numbers]
+    sensitivities = [max((s for fit in fits if (s := fit.sensitivities[i]) is not None), default=None) for i in numbers]
     settled: list[CriterionDraft | str | None] = [
         with_threshold(_measured_in(criterion, spec), measures[i], figures[i], sensitivities[i], margin)
         for i, criterion in enumerate(draft.criteria)
@@ -273,15 +295,6 @@ def settle(
     criteria = tuple(draft_ for draft_ in settled if isinstance(draft_, CriterionDraft))
     left_out = (*draft.left_out, *(draft_ for draft_ in settled if isinstance(draft_, str)))
     return replace(draft, criteria=criteria, left_out=left_out), standing
-
-
-def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]) -> list[AttemptResult]:
-    """Return the results of six fits to the public file, and report progress before each fit."""
-    fits: list[AttemptResult] = []
-    while len(fits) < ATTEMPTS:
-        progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
-        fits += attempts_on_public(spec, public, seed, [(0, len(fits))])
-    return fits
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:

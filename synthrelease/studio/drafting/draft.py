@@ -75,7 +75,7 @@ from synthrelease.studio.drafting.text import (
     with_means,
     write_files,
 )
-from synthrelease.studio.rehearsal.closer_look import once_only
+from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only, yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair, strengths_of
 from synthrelease.studio.rehearsal.plan_race import (
     BETTER,
@@ -676,10 +676,13 @@ def tried(ground: Ground, raced: Raced) -> Tried:
         choices = chosen(raced)
         subject.voice.say(f"trying the draft on the public file at epsilon {float(raced.total):g}")
         spec = loaded(subject, choices, first)
-        rows = rows or rows_of(subject, spec)  # read again: criteria use the rows' own values
-        acceptance, standing = settle(first, spec, rows, SEED, subject.voice.patiently)
+        if rows is None:
+            rows = rows_of(subject, spec)  # read again: criteria use the rows' own values
+            measures = _measures(subject, spec, rows)
         beside = choices.rows + choices.models + TEST
-        if acceptance.epsilon <= figures or raced.total <= beside + figures:
+        most = figures if raced.total > beside + figures else None
+        acceptance, standing = settle(first, spec, rows, measures, SEED, subject.voice.patiently, most)
+        if most is None or acceptance.epsilon <= most:
             break
         figures = acceptance.epsilon + FIGURES / 4
         raced = replace(raced, purse=subject.promise.purse(max(raced.total - beside - figures, raced.total / 4)))
@@ -712,6 +715,12 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
     return replace(drafted, criteria=(*drafted.criteria, pairs))
 
 
+def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
+    """Return the reference values of the criteria on the public rows, which do not depend on the budget."""
+    subject.voice.patiently("comparing two halves of the public file by the criteria")
+    return yardsticks(spec, rows, spec.space[0], SEED)
+
+
 def with_more(
     whole: Tried, subject: Subject, choices: Choices, first: AcceptanceDraft, held_out: Callable[[ReleaseSpec], HeldOut]
 ) -> Tried:
@@ -725,7 +734,8 @@ def with_more(
     """
     voice = subject.voice
     spec = loaded(subject, choices, first)
-    acceptance, standing = settle(first, spec, rows_of(subject, spec), SEED, voice.patiently)
+    rows = rows_of(subject, spec)
+    acceptance, standing = settle(first, spec, rows, _measures(subject, spec, rows), SEED, voice.patiently)
     other_epsilon = choices.rows + choices.models + TEST + acceptance.epsilon
     if choices.limit > other_epsilon:
         choices = replace(choices, generation=subject.promise.purse(choices.limit - other_epsilon).cost)

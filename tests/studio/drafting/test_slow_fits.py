@@ -18,16 +18,22 @@ from synthrelease.studio.drafting import criteria, text
 from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 
 
-def test_every_fit_of_a_draft_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six fits of a hundred columns took minutes without a word."""
+@pytest.mark.parametrize(("most", "n_fits"), [(None, 6), (Fraction(1, 5), 6), (Fraction(1, 10), 2)])
+def test_every_fit_of_a_draft_is_told_and_a_costly_draft_ends_early(
+    monkeypatch: pytest.MonkeyPatch, most: Fraction | None, n_fits: int
+) -> None:
+    """Six fits of a hundred columns took minutes without a word; criteria that cost 0.2 are known after two of them."""
     asked: list[list[tuple[int, int]]] = []
     monkeypatch.setattr(criteria, "attempts_on_public", lambda *given: asked.append(given[3]) or [given[3][0][1]])
-    spec = SimpleNamespace(generation_budget=Fraction(1))
+    settled = SimpleNamespace(epsilon=Fraction(1, 5))
+    monkeypatch.setattr(criteria, "_settled", lambda *given: (settled, len(given[-1])))
     told: list[str] = []
+    nothing = cast(ReleaseSpec, SimpleNamespace())
     counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))
-    assert criteria._fits(cast(ReleaseSpec, spec), counts, 7, told.append) == list(range(6))
-    assert asked == [[(0, number)] for number in range(6)]
-    assert told == [f"fit {number} of 6" for number in range(1, 7)]
+    draft = cast(criteria.AcceptanceDraft, nothing)
+    assert criteria.settle(draft, nothing, counts, (), 7, told.append, most) == (settled, n_fits)
+    assert asked == [[(0, number)] for number in range(n_fits)]
+    assert told == [f"fit {number} of 6" for number in range(1, n_fits + 1)]
 
 
 def test_a_step_is_told_where_nothing_was_said_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
