@@ -1,4 +1,4 @@
-"""Answer questions that were measured on purpose ([[models]]): means, coefficients and ratios of exact values.
+"""Answer questions that were measured directly ([[models]]): means, coefficients and ratios of exact values.
 
 The published sums use exact values instead of bins. Their noises have a known joint distribution. So every answer is a ratio of
 two noisy sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
@@ -278,7 +278,7 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer from sums that were measured on purpose; None if no such sums answer the question.
+    """Return the answer from sums that were measured directly; None if no such sums answer the question.
 
     Raises
     ------

@@ -444,7 +444,7 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     on = _columns(words.on)
     if kind == "ratio" or not all(name.isidentifier() for name in on):
         raise InputError(
-            f"{cut(text, 200)!r}: expected a question that this release measured on purpose, found another one; noisy tables "
+            f"{cut(text, 200)!r}: expected a question that this release measured directly, found another one; noisy tables "
             "do not tell it. The publisher can name it under [[models]] in the next release (docs/estimates.md)."
         )
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):

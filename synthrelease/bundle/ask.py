@@ -117,7 +117,7 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 
 
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
-    """Yield the questions that were measured on purpose, with their answers.
+    """Yield the questions that were measured directly, with their answers.
 
     Each answer has intervals that hold one at a time, and wider intervals that all hold at once. Numbers have six digits, as in
     release.json, so that they are the same on every machine.

@@ -1,4 +1,4 @@
-"""Make the part of release.json on the questions measured on purpose: their noisy sums, and the answers from these sums."""
+"""Make the part of release.json on the questions measured directly: their noisy sums, and the answers from these sums."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _model_part(
 
 
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Return a document with the questions that were measured on purpose, and their answers if they can be computed.
+    """Return a document with the questions that were measured directly, and their answers if they can be computed.
 
     The answers follow from public values, after the budget is spent. So no error in computing them may stop the release.
 

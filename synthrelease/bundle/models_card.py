@@ -1,4 +1,4 @@
-"""Describe the questions that were measured on purpose on the card: their cost, and a line for each number of their answers."""
+"""Describe the questions that were measured directly on the card: their cost, and a line for each number of their answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from synthrelease.published.models import ModelsPart, ModelTermPart
 
 
 def sentences(part: ModelsPart) -> tuple[str, ...]:
-    """Return the paragraphs of the card about all questions that were measured on purpose."""
+    """Return the paragraphs of the card about all questions that were measured directly."""
     return (
-        "These questions were measured on purpose, after acceptance, for epsilon "
+        "These questions were measured directly, after acceptance, for epsilon "
         f"{decimal_text(Fraction(part.epsilon))} in all. The answers do not come from the released rows.",
         f"Each interval contains the true value in at least {100 * part.level:g}% of runs. The questions use the values of the "
         "rows, clipped to the limits in release.json. The intervals for a population assume that the rows of the file are a "

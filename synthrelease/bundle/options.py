@@ -246,7 +246,7 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
         series.rows,
     ),
     "models": (
-        "Answers to questions that were measured on purpose",
+        "Answers to questions that were measured directly",
         (
             *map(CardColumn, ("question", "number")),
             *(CardColumn(heading, "number") for heading in ("estimate", "the file", "population")),
@@ -263,7 +263,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         "design": ("design", "Design of the sample", partial(paragraphs_of, "design")),
         "calibration": ("weights", "Weights", lambda part: paragraphs_of("weights", part, list(map(_margin, part.margins)))),
         "series": ("series", "Releases of the same register", lambda part: series.sentences(part, document)),
-        "models": ("models", "Questions measured on purpose", models_card.sentences),
+        "models": ("models", "Questions measured directly", models_card.sentences),
         "imputation": ("copies", "Complete copies", lambda part: imputation.sentences(part, document.bundle)),
         "geography": ("geography", "Areas within areas", lambda part: paragraphs_of("areas", part, document.n_rows)),
         "marks": ("marks", "Groups of indicators", partial(paragraphs_of, "marks")),

@@ -178,7 +178,7 @@ class ReleaseDocument(Part):
     design : the survey design of the file.
     imputation : complete copies of the rows.
     estimates : answers from the published noisy tables.
-    models : sums that were measured on purpose for named questions, and their answers.
+    models : sums that were measured directly for named questions, and their answers.
     intended_queries : the questions that the release is meant to answer.
     plugins : other packages that took part, with versions and digests; their claims are not proved here.
     not_promised : associations that the publisher does not promise to preserve.

@@ -135,7 +135,7 @@ class PublishedRelease:
     """Answers from the noisy tables, with intervals, for the intended questions; None if no noisy tables are published."""
 
     models: ModelsPart | None = None
-    """Sums that were measured on purpose for stated questions, and their answers; None without such questions."""
+    """Sums that were measured directly for stated questions, and their answers; None without such questions."""
 
     not_a_sample: tuple[NotSample, ...] = ()
     """The reasons in release.json why the rows are no simple random sample of a population."""

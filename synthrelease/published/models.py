@@ -1,4 +1,4 @@
-"""Define the part of release.json on questions that were measured on purpose ([[models]]): noisy sums and answers.
+"""Define the part of release.json on questions that were measured directly ([[models]]): noisy sums and answers.
 
     {"epsilon": "1/10", "steps": 1048576, "noises": [{"epsilon": "1/10", "scale": 10485760.0, "size": 3}],
      "sums": [{"of": ["age(0..99)", "age(0..99)"], "low": 0, "high": 1, "value": 4182731123, "noise": 0}],
@@ -56,7 +56,7 @@ class GroupPart(Part):
 
 
 class ModelPart(Part):
-    """A question that was measured on purpose.
+    """A question that was measured directly.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class ModelAnswerPart(Part):
 
 
 class ModelsPart(Part):
-    """All questions that were measured on purpose. `level` is the confidence of each interval on its own."""
+    """All questions that were measured directly. `level` is the confidence of each interval on its own."""
 
     epsilon: ExactText
     steps: Annotated[int, Field(ge=1)]

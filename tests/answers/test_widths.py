@@ -331,7 +331,7 @@ def test_the_ends_of_answers_about_members(question: str) -> None:
     assert_ends((term.low, term.high), slow.ends, slow.estimate)
 
 
-# Sums that were measured on purpose share one noise, which is drawn here: 0.2% of a limit is left to chance.
+# Sums that were measured directly share one noise, which is drawn here: 0.2% of a limit is left to chance.
 
 DRAWS = 200_000
 MEASURED_AT = Fraction(1, 10)

@@ -300,8 +300,8 @@ OF_ESTIMATES = (
         tests=(f"{FILE}::test_what_the_fillers_may_spoil_is_taken_from_the_risk",),
     ),
     Mutation(
-        name="estimates: a mean of representative values is stated for own values",
-        breaks="narrow intervals miss the means of own values",
+        name="estimates: a mean of representative values is stated for exact values",
+        breaks="narrow intervals miss the means of exact values",
         place="answers.averages:_mean",
         old="values = (lowest[0], highest[1], lowest[2], highest[3])",
         new="values = ends",

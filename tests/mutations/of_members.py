@@ -82,7 +82,7 @@ OF_MEMBERS = (
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]",),
     ),
     Mutation(
-        name="means over roots: own values are replaced by representative values",
+        name="means over roots: exact values are replaced by representative values",
         breaks="the mean of representative values is stated as the mean of the file",
         place="criteria.mean_of_roots_mechanism:NumbersOfRoots.of_original",
         old="not self.own",
@@ -150,7 +150,7 @@ OF_MEMBERS = (
         tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
     ),
     Mutation(
-        name="criteria of members: own values are replaced by representative values",
+        name="criteria of members: exact values are replaced by representative values",
         breaks="the mean of representative values is stated as the mean of the file",
         place="data.member_counts:RowsOnBins.with_own_values",
         old="name in self.own",

@@ -11,7 +11,7 @@ VALUED = "np.where(np.isfinite(numbers), numbers, self.centre)"
 
 OF_OWN_VALUES = (
     Mutation(
-        name="own values: a mean uses representative values",
+        name="exact values: a mean uses representative values",
         breaks="the mean of representative values is stated as the mean of the file",
         place="criteria.groupings_mechanism:RowsOfGroups.of_original",
         old="self._clipped(atoms.known_numbers)",
@@ -19,7 +19,7 @@ OF_OWN_VALUES = (
         tests=(f"{OWN}::test_a_mean_is_that_of_the_rows_against_the_numbers_of_the_released_bins",),
     ),
     Mutation(
-        name="own values: the sensitivity of a step uses representative values",
+        name="exact values: the sensitivity of a step uses representative values",
         breaks="a record at the end of an open bin changes the value by more than is paid for",
         place="criteria.records:RegressionColumns._limits",
         old="name not in self.own",
@@ -27,7 +27,7 @@ OF_OWN_VALUES = (
         tests=(f"{MOVES}[step]",),
     ),
     Mutation(
-        name="own values: an interval uses its lower end only",
+        name="exact values: an interval uses its lower end only",
         breaks="the noise is too small for the farthest record",
         place="criteria.records:Interval.furthest",
         old="np.maximum(np.abs(self.low), np.abs(self.high))",
@@ -36,7 +36,7 @@ OF_OWN_VALUES = (
         core=True,
     ),
     Mutation(
-        name="own values: the largest moments are those of the lowest values",
+        name="exact values: the largest moments are those of the lowest values",
         breaks="the noise of a regression is enough for half of its records only",
         place="criteria.functional:Design.largest_moments",
         old="residual.furthest",
@@ -44,7 +44,7 @@ OF_OWN_VALUES = (
         tests=(f"{OWN}::test_moments_of_own_values_move_by_no_more_than_their_sensitivity", OWN),
     ),
     Mutation(
-        name="own values: differences of errors use the lowest predictions",
+        name="exact values: differences of errors use the lowest predictions",
         breaks="the noise is half of what a record within a bin needs",
         place="criteria.regressions:_gaps",
         old="np.minimum(gap.high, most).ravel()",
@@ -52,7 +52,7 @@ OF_OWN_VALUES = (
         tests=(f"{MOVES}[errors]",),
     ),
     Mutation(
-        name="own values: a value may count outside its bin",
+        name="exact values: a value may count outside its bin",
         breaks="a share and its mean describe different rows",
         place="spec.columns:_atoms",
         old="min(max(grid.nearest(middle), lower), last)",
@@ -60,7 +60,7 @@ OF_OWN_VALUES = (
         tests=(f"{OWN}::test_values_count_as_the_nearest_point_of_the_grid_and_never_leave_their_bin",),
     ),
     Mutation(
-        name="own values: a sum is not limited to its steps",
+        name="exact values: a sum is not limited to its steps",
         breaks="a value beyond its limits changes the sum by more than is paid for",
         place="generators.own_totals:in_steps",
         old="np.clip((products - low) / (high - low) * STEPS, 0, STEPS)",
@@ -69,7 +69,7 @@ OF_OWN_VALUES = (
         core=True,
     ),
     Mutation(
-        name="own values: a factor is not limited",
+        name="exact values: a factor is not limited",
         breaks="an outlier counts with the largest product",
         place=OWN_VALUE,
         old=f"np.clip({VALUED}, self.low, self.high)",
@@ -77,7 +77,7 @@ OF_OWN_VALUES = (
         tests=(f"{SUMS}::test_a_sum_of_own_values_is_that_of_the_rows",),
     ),
     Mutation(
-        name="own values: a sum uses representative values",
+        name="exact values: a sum uses representative values",
         breaks="the model is drawn to the mean of representative values",
         place="generators.marginals_mechanism:_total",
         old="scored.own is None",

@@ -313,7 +313,7 @@ rows_of <- function(data, of, level) {
   data.frame(rows = if (stated) NA_real_ else rows, rows_low = low, rows_high = high)
 }
 
-# Intervals for representative values, and for own values, between the mean of the least and the mean of the largest values.
+# Intervals for representative values, and for exact values, between the mean of the least and the mean of the largest values.
 mean_of <- function(averages, asked) {
   column <- asked$column
   estimate <- averages[[1]]$file$estimate + averages[[1]]$middle

@@ -10,7 +10,7 @@ estimate <- function(release, question) {
   cbind(question = question, if (is.null(measured)) answers(data, read_question(data, question)) else measured)
 }
 
-# The answer of a question that was measured on purpose, computed when the release was made; NULL for any other question.
+# The answer of a question that was measured directly, computed when the release was made; NULL for any other question.
 measured_answer <- function(data, question) {
   words <- function(text) gsub("\\s+", " ", trimws(text))
   found <- Filter(function(answer) words(answer$question) == words(question), data$measured)
@@ -32,7 +32,7 @@ read_question <- function(data, question) {
   found <- regmatches(text, regexec("^(share|mean|median|quantile 0?[.][0-9]+) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
   if (length(found) == 0) {
     refuse('expected "share CONDITION", "mean COLUMN", "median COLUMN" or "quantile 0.9 COLUMN", then "by COLUMN" and "where CONDITION"',
-           "; or a question that was measured on purpose, in the words of the page")
+           "; or a question that was measured directly, in the words of the page")
   }
   place <- function(name) {
     if (!name %in% names(data$columns)) {

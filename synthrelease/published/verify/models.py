@@ -1,4 +1,4 @@
-"""Check the questions that were measured on purpose: their charges, and their answers, which separate code computes again
+"""Check the questions that were measured directly: their charges, and their answers, which separate code computes again
 from the published sums."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
 def models(document: ReleaseDocument, part: ModelsPart) -> Check:
-    """Check the charges, the noise and the estimates of all questions that were measured on purpose."""
+    """Check the charges, the noise and the estimates of all questions that were measured directly."""
     problems = [*_charges(document, part), *_noises(part)]
     if not problems:
         for model, answer in zip(part.models, part.answers, strict=False):

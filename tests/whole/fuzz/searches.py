@@ -87,7 +87,7 @@ def search(
 
 
 def _models(random: Random, columns: Sequence[Column]) -> list[str]:
-    """Questions that are measured on purpose."""
+    """Questions measured directly."""
     numeric = [each for each in columns if each.numbers is not None and each.alternatives.keys() != {"categories"}]
     found = []
     for _ in range(random.randint(1, 2) if numeric else 0):

@@ -413,7 +413,7 @@ class Answers {
     return terms;
   }
 
-  /* A mean that was measured on purpose, which `estimate` prefers to noisy tables; undefined where none was. */
+  /* A mean that was measured directly, which `estimate` prefers to noisy tables; undefined where none was. */
   measuredMean({ kind, column, where, by = null }) {
     const every = !where || where.bins.size === this.columns[where.column].labels.length,
       text = every ? "" : this.conditionText(where);

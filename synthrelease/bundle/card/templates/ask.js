@@ -321,7 +321,7 @@ function tableOf(results) {
   };
 }
 
-/* The same of a question that was measured on purpose: a line for each number, with as many decimals as its own unit needs. */
+/* The same of a question that was measured directly: a line for each number, with as many decimals as its own unit needs. */
 function measuredTable(answer) {
   const { kind, column, to, by, groups, where } = answer,
     among = state.together ? 2 : 1,
