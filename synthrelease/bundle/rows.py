@@ -19,6 +19,7 @@ from synthrelease.answers.estimates import estimate
 from synthrelease.answers.questions import parse_condition
 from synthrelease.answers.words import Term
 from synthrelease.bundle.tables import csv_pieces, files_of_rows
+from synthrelease.bundle.write import new_file
 from synthrelease.data.counts import DENSE_LIMIT, Counts
 from synthrelease.data.layout import Columns
 from synthrelease.data.plausibility import Mask, Plausibility
@@ -72,18 +73,10 @@ class ConditionalRows:
 
         Raises
         ------
-        InputError : when the file exists or cannot be written.
+        OutputError : when the file exists or cannot be written.
         """
-        problem = "one that exists"
-        try:
-            with path.open("xb") as file:
-                file.writelines(csv_pieces(*files_of_rows(self.table)))
-            return
-        except FileExistsError:
-            pass
-        except OSError as error:
-            problem = f"one that cannot be written ({error.strerror})"
-        raise InputError(f"{path}: expected a new file, found {problem}.")
+        with new_file(path) as file:
+            file.writelines(csv_pieces(*files_of_rows(self.table)))
 
     def __str__(self) -> str:
         low, high = self.group.rows_low, self.group.rows_high

@@ -16,13 +16,13 @@ import platform
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from synthrelease.bundle.ask import ask_files
 from synthrelease.bundle.card.page import OfAllLanguages, markdown_bytes, page_bytes
@@ -39,6 +39,7 @@ from synthrelease.bundle.sheets import questions_files, sign_files
 from synthrelease.bundle.tables import AcceptedRows, row_files
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.ledger import load_ledger
+from synthrelease.privacy.ledger_file import sync_folder
 from synthrelease.published import measurements
 from synthrelease.published.associations import associations_files
 from synthrelease.published.base import (
@@ -373,6 +374,27 @@ def _take(path: Path) -> tuple[Path, int | None]:
     raise OutputError(f"{path}: expected a name that no other run uses, found {problem}.{advice} Nothing was spent.")
 
 
+def killed_runs(folder: Path) -> Iterator[str]:
+    """Yield the sentences to print about each run that was killed before it removed its partial folder from this folder.
+
+    The sentences contain names and say what exists under them. Nothing is removed.
+    """
+    for workspace in sorted(folder.glob(f".*{ENDING}")):
+        lock, path = None, folder / workspace.name[1 : -len(ENDING)]
+        with suppress(OSError, ValueError):  # the mark is read first, so that no run finds its new folder locked
+            lock = _lock(workspace)[0] if (workspace / WRITER).read_text(encoding="utf-8") == _mark() else None
+        if lock is None:
+            continue
+        os.close(lock)
+        if os.path.lexists(path):
+            yield f"An earlier run was killed after {path} was complete. Check it with `synthrelease verify`."
+        else:
+            yield (
+                f"An earlier run was killed before {path} was complete. Nothing was written under this name. If the ledger "
+                "lists this run, its budget is spent. Another run costs its own budget."
+            )
+
+
 def _remove_dead(workspace: Path) -> bool:
     """Return whether the partial folder of a dead run is gone.
 
@@ -564,8 +586,26 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
     with _whole_or_not_at_all(folder, "a folder", workspace, failed) as temporary:
         os.mkdir(temporary, 0o700)
         yield NewFolder(temporary)
-        for path in temporary.iterdir():
+        for path in (*temporary.iterdir(), temporary):
             os.utime(path, (NO_TIME, NO_TIME))
+        sync_folder(temporary)
+
+
+@contextmanager
+def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
+    """Yield an open file beside `path` that is renamed to `path` in one step, so that `path` is complete or does not exist.
+
+    Parameters
+    ----------
+    what : name of the file in the message.
+
+    Raises
+    ------
+    OutputError : when something exists at `path`, or the file cannot be written.
+    """
+    failed = partial("{}: {} could not be written ({}).".format, path, what)
+    with _whole_or_not_at_all(path, "a file", None, failed) as temporary, temporary.open("xb") as file:
+        yield file
 
 
 @contextmanager
@@ -583,9 +623,10 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
         try:
             give_back(inside)
             yield temporary
-            os.utime(temporary, (NO_TIME, NO_TIME))
             check_free_name(path, kind)
             os.rename(temporary, path)
+            with suppress(OSError):  # the name is there, even if this file system cannot say when it is on the disk
+                sync_folder(path.absolute().parent)
         except OSError as error:
             problem = failed(error.strerror)
     if problem:
@@ -665,4 +706,5 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
                         shutil.copyfileobj(source, into, 2**20)
             file.flush()
             os.fsync(file.fileno())
+        os.utime(temporary, (NO_TIME, NO_TIME))
     return path

@@ -529,9 +529,9 @@ def rows(
     n : Draw this number of rows.
     """
     from synthrelease.bundle.rows import conditional_rows
+    from synthrelease.bundle.write import check_free_name
 
-    if out.exists():
-        raise InputError(f"{out}: expected a new file, found one that exists.")
+    check_free_name(out, "a file")
     drawn = conditional_rows(folder, where, n)
     drawn.write(out)
     screen.print(str(drawn))

@@ -90,6 +90,7 @@ def scout(request: ScoutRequest) -> None:
     from synthrelease.sources.source import Source
 
     asked = Scouting.of(request)
+    _tell_of_killed_runs(request.out)
     screen.print(asked.in_words())
     document = scouted(
         asked,
@@ -179,6 +180,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
     from synthrelease.privacy.ledger import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()
+    _tell_of_killed_runs(file)
     options = {"domain": statement.domain, "piece": statement.split, "year": statement.horizon}
     option_columns = [name for name, stated in options.items() if stated]
     rows = []
@@ -288,6 +290,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
                 lines.append(stack.enter_context(progress_line()))
             lines[0](phase)
 
+        _tell_of_killed_runs(request.out)
         published = publish(request, _listener(request, show, steps=steps))
     if published is None:
         total = chosen(request).plan.total
@@ -300,6 +303,16 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
     print_outcomes(published.folder)
     if published.archive is not None:
         screen.print(f"The same files as one archive: {published.archive!s}.")
+
+
+def _tell_of_killed_runs(path: Path) -> None:
+    """Print what runs that were killed have left in the folder of this path."""
+    folder = path.absolute().parent
+    if any(folder.glob(".*.partial")):  # otherwise the module takes longer to load than the ledger to read
+        from synthrelease.bundle.write import killed_runs
+
+        for sentences in killed_runs(folder):
+            err.print(sentences, style="yellow")
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:

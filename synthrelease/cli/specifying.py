@@ -108,7 +108,7 @@ def commit(
     ledger : Include the head of this ledger. By default no ledger is named.
     shortlist : Commit to the configurations of this shortlist. By default all.
     """
-    from synthrelease.bundle.write import check_free, commitment
+    from synthrelease.bundle.write import commitment, new_file
     from synthrelease.errors import InputError
     from synthrelease.spec.load import load_spec
     from synthrelease.spec.shortlist import narrowed
@@ -120,8 +120,8 @@ def commit(
         raise InputError(f"{config}: {NEVER} {INSTEAD}.")
     spec = spec if shortlist is None else narrowed(spec, shortlist)
     promise = commitment(spec, ledger)
-    check_free(file)
-    file.write_bytes(promise.dumped())
+    with new_file(file, "the commitment") as opened:
+        opened.write(promise.dumped())
     named = promise.ledger
     head = "no ledger" if named is None else f"ledger {named.dataset} at its head {named.head[:16]}"
     years = promise.years and f", and the plan and the thresholds of all {len(promise.years.epsilons_exact)} years"

@@ -6,6 +6,7 @@ import errno
 import multiprocessing
 import os
 import platform
+import signal
 import stat
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.write import WRITER, keep_space, taking, write_folder
+from synthrelease.bundle.write import WRITER, keep_space, killed_runs, new_file, taking, write_folder
 from synthrelease.errors import OutputError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders: nothing is removed there")
@@ -95,12 +96,45 @@ def test_what_is_not_surely_that_of_a_dead_run_stays(tmp_path: Path, how: str, m
             (place / WRITER).write_text("firefox")
         else:
             (place / WRITER).unlink()
+    assert list(killed_runs(tmp_path)) == []
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     with pytest.raises(OutputError, match="found another run that writes to this name"), taking(tmp_path / "out"):
         pass
     with taking(tmp_path / "other"):
         pass
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def test_a_file_of_a_process_that_is_killed_is_absent_and_the_next_run_tells_of_it(tmp_path: Path) -> None:
+    """A process killed with half of the file on the disk, and another one killed when the file had its name."""
+    path = tmp_path / "rows.csv"
+    for named in (False, True):
+        if not (child := os.fork()):
+            with new_file(path) as file:
+                file.write(b"face\ntail\n")
+                file.flush()
+                if not named:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                os.close = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # the first folder is closed after the name is given
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        assert (path.exists(), (tmp_path / ".rows.csv.partial").exists()) == (named, True)
+        [told] = killed_runs(tmp_path)
+        assert f"An earlier run was killed {'after' if named else 'before'} {path} was complete." in told
+        assert ("If the ledger lists this run, its budget is spent." in told) is not named
+    with new_file(tmp_path / "next.csv"):
+        assert list(killed_runs(tmp_path)) == []  # the run that lives is not told of
+    assert {each.name for each in tmp_path.iterdir()} == {"rows.csv", "next.csv"}
+    assert path.read_bytes() == b"face\ntail\n"
+
+
+def test_a_release_is_on_the_disk_before_and_after_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a machine that stops may keep the charge, and the name of the release without its files."""
+    seen, out = list[tuple[int, bool]](), tmp_path / "out"
+    monkeypatch.setattr(os, "fsync", lambda descriptor: seen.append((os.fstat(descriptor).st_ino, out.exists())))
+    write_folder({"data.csv": b"face"}, out)
+    before = [(path.stat().st_ino, False) for path in (out / "data.csv", out / "SHA256SUMS", out)]
+    assert seen == [*before, (tmp_path.stat().st_ino, True)]
 
 
 def test_a_run_that_was_killed_between_making_and_marking_its_folder_is_dead(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ OF_SPENDING = (
     Mutation(
         name="archive: it states its time",
         breaks="the duration of a run reveals the number of rounds",
-        place="bundle.write:_whole_or_not_at_all",
+        place="bundle.write:write_archive",
         old="os.utime(temporary, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(OF_PUBLISH,),

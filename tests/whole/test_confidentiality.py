@@ -21,7 +21,7 @@ if sys.platform == "win32":
 from tests.conftest import ROOT
 from tests.whole import crashes
 from tests.whole.enclave import CHARGED, CHARGED_FOR_ONE_ROUND, Enclave
-from tests.whole.kills import BETWEEN_PIECES, DRAWING, MARK, NAMING, WRITING, kills
+from tests.whole.kills import ARCHIVING, BETWEEN_PIECES, DRAWING, IN_ITS_WORKER, KILLED, MARK, NAMING, WRITING, kills
 from tests.whole.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
@@ -272,6 +272,14 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_release(tmp_path: Path, talker:
     assert_tight(accounts, CHARGED)
 
 
+def test_a_disk_that_is_full_when_the_archive_is_written_leaves_the_folder_whole(tmp_path: Path, talker: Talker) -> None:
+    accounts = Enclave(tmp_path, rows=3000)  # whose largest file has about 110,000 bytes, and whose archive has 225,000
+    outcome = talker.release(accounts, "--archive", accounts.out.with_suffix(".zip"), before=FULL.replace("40_000", "150_000"))
+    assert outcome.code == 2
+    assert dense("release.zip: the archive could not be written (File too large). The released folder") in dense(outcome.err)
+    assert_tight(accounts, CHARGED, "whole")
+
+
 def test_a_ledger_that_cannot_be_written_stops_a_release_before_anything_is_read(accounts: Enclave, talker: Talker) -> None:
     accounts.ledger.mkdir()
     unread = MARK.format(mark=str(accounts.folder / "private" / "was-read"))
@@ -306,12 +314,26 @@ def test_a_worker_that_is_killed_when_it_draws_rows_shows_nothing(tmp_path: Path
     assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
 
 
+def test_a_release_that_is_killed_when_its_workers_draw_rows_is_charged_once(tmp_path: Path, talker: Talker) -> None:
+    accounts = Enclave(tmp_path, {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
+    assert talker.release(accounts, "--jobs", 2, before=IN_ITS_WORKER).code == -signal.SIGKILL
+    assert_tight(accounts, CHARGED_FOR_ONE_ROUND, died=True)
+    shown = talker.run(accounts, "ledger", "show", str(accounts.ledger))
+    assert dense(f"{KILLED} before {accounts.out} was complete.") in dense(shown.err)
+
+
+def dense(text: str) -> str:
+    """A text without spaces and the line breaks of a terminal, which also break long paths."""
+    return "".join(text.split())
+
+
 IN_WRITING = {
     "the first file": (WRITING.format(number=1, piece=1), "none"),
     "the rows of the first file": (WRITING.format(number=1, piece=2), "none"),
     "the last file": (WRITING.format(number=len(RELEASED), piece=1), "none"),
     "before the name": (NAMING.format(before="os.kill(os.getpid(), signal.SIGKILL)"), "none"),
     "after the name": (NAMING.format(before=""), "whole"),
+    "the archive": (ARCHIVING, "whole"),
 }
 
 
@@ -321,11 +343,18 @@ def test_a_release_that_is_killed_when_it_writes_is_there_whole_or_not_at_all(
 ) -> None:
     """It is charged once; the next release, of whatever name, takes away what was left of it, and has a charge of its own."""
     accounts, (plant, published) = Enclave(tmp_path, rows=400), IN_WRITING[moment]
-    assert talker.release(accounts, before=plant).code == -signal.SIGKILL
+    archive = accounts.out.with_suffix(".zip")
+    assert talker.release(accounts, "--archive", archive, before=plant).code == -signal.SIGKILL
     assert (accounts.leaks(), accounts.too_open()) == ([], [])
     assert (accounts.spent(), accounts.published()) == (CHARGED, published)
+    assert not archive.exists()
     assert any(path.suffix == ".partial" for path in accounts.out.parent.iterdir())
-    assert talker.release(accounts, "--out", accounts.out.with_name("next")).code == 0
+    sentences = dense(talker.run(accounts, "ledger", "show", str(accounts.ledger)).err)
+    assert dense(f"{KILLED} {'after' if published == 'whole' else 'before'} {accounts.out} was complete.") in sentences
+    assert dense(f"{KILLED} before {archive} was complete.") in sentences
+    following = talker.release(accounts, "--out", accounts.out.with_name("next"))
+    assert following.code == 0
+    assert sentences in dense(following.err)
     assert (accounts.spent(), accounts.published()) == (CHARGED, published)
     assert not any(path.suffix == ".partial" for path in accounts.out.parent.iterdir())
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from synthrelease.bundle.write import check_free_name
+from synthrelease.bundle.write import check_free_name, new_file
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data
@@ -34,7 +34,7 @@ from synthrelease.studio.baselines.base import NO_GUARANTEE, ComparedFile, MadeT
 from synthrelease.studio.parallel import Progress, running
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
-from synthrelease.studio.rehearsal.report import describe, plain, write_new
+from synthrelease.studio.rehearsal.report import describe, plain
 from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared
 from synthrelease.studio.rehearsal.words import short
@@ -446,4 +446,5 @@ def check_comparison_file(path: Path) -> None:
 
 def write_comparison(comparison: MethodComparison, path: Path) -> None:
     """Write all results of a comparison to a JSON file. Raises OutputError."""
-    write_new(path, json.dumps(comparison_document(comparison), indent=2, allow_nan=False) + "\n")
+    with new_file(path) as file:
+        file.write(json.dumps(comparison_document(comparison), indent=2, allow_nan=False).encode() + b"\n")

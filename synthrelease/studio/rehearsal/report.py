@@ -130,15 +130,6 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         leave(rehearsal.spec, "rehearsal", rehearsal.n_rows, None if look is None else look.strengths)
 
 
-def write_new(path: Path, text: str) -> None:
-    """Write a text into a new file. Raises OutputError."""
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except OSError as error:
-        raise OutputError(f"{path}: expected a place for a new file ({error.strerror}).") from None
-
-
 LONGEST_SETTING = 80
 """Largest number of shown characters of a setting: a formula of forty tables would hide other differences."""
 

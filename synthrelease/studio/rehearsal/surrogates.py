@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc, betaincinv
 
-from synthrelease.bundle.write import check_free_name
+from synthrelease.bundle.write import check_free_name, new_file
 from synthrelease.data.rules import HOLDS, Domain, Rule, Truth, parse_rule, truth_of
 from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.data.texts import is_executable
@@ -276,26 +275,18 @@ def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
     OutputError : as for `check_table_path`, or if the file cannot be written.
     """
     path = check_table_path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("xb") as file:
-            if path.name.endswith(".parquet"):
-                import pyarrow as pa
-                import pyarrow.parquet as pq
+    with new_file(path, "the table") as file:
+        if path.name.endswith(".parquet"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
-                pq.write_table(pa.table({name: pa.array(values) for name, values in table.items()}), file)
-            elif path.name.endswith(".gz"):
-                # without a name and a time in the header, equal tables give equal bytes
-                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                    _write_csv(table, packed)
-            else:
-                _write_csv(table, file)
-        check_table_path(path)
-        os.rename(temporary, path)
-    except OSError as error:
-        raise OutputError(f"{path}: the table could not be written ({error.strerror}).") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+            pq.write_table(pa.table({name: pa.array(values) for name, values in table.items()}), file)
+        elif path.name.endswith(".gz"):
+            # without a name and a time in the header, equal tables give equal bytes
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                _write_csv(table, packed)
+        else:
+            _write_csv(table, file)
     return path
 
 
