@@ -144,12 +144,14 @@ def init(request: DraftRequest) -> None:
             names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
             screen.print(f"Left out, each because {because}: {listing(names)}. The draft names all of these columns.")
     if draft.unit is None:
-        keys = [f"{column_left.source!r}" for column_left in draft.left_out if column_left.rows_of_one > 1]
-        shared = f" Several rows have the same value of {', '.join(keys[:6])}." if keys else ""
+        keys = [column_left.source for column_left in draft.left_out if column_left.rows_of_one > 1]
+        shared = f" Several rows have the same value of {', '.join(map(repr, keys[:6]))}." if keys else ""
+        key = quoted_path(Path(keys[0])) if len(keys) == 1 else "KEY"
         screen.print(
             f"One question is open: how many rows can one person have?{shared} Answer the question under [unit] in "
-            f"{configuration!s}, or draft again with --unit row (every row is a different person) or --unit KEY (one row of "
-            "each person is released). `plan`, `check` and `release` refuse a configuration without this answer.",
+            f"{configuration!s}, or draft again: with --unit row (every row is a different person), --unit {key} (one row of "
+            f"each person is released), or --key {key} (all rows of each person or household are released as its members). "
+            "`plan`, `check` and `release` refuse a configuration without this answer.",
             style="yellow",
         )
     elif draft.unit.later:

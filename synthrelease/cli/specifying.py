@@ -44,7 +44,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
     from synthrelease.spec.associations import planned_associations
-    from synthrelease.spec.tried import kept_in_trial
+    from synthrelease.spec.tried import WITHHELD, kept_in_trial
 
     counted_on = _rows_of(spec, rows)
     models = planned_associations(spec, counted_on)
@@ -52,18 +52,26 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     if not pairs.pairs:
         return
     good, *others = uses_in_words(pairs)
+    trial = kept_in_trial(spec)
     for_rows = "" if pairs.unknown == pairs.pairs else f"This holds for a file of {counted_on:,} rows."
-    yield " ".join(filter(None, [good, for_rows, kept_in_trial(spec)]))
+    yield " ".join(filter(None, [good, for_rows, trial]))
     if others:
         yield " ".join(others)
     strengths = {tuple(pair.split(":")): strength for pair, strength in models[0].strengths.pairs.items()}
     known = [pair for pair in strengths if {*pair} <= {*models[0].layout.columns}]
     not_preserved = [pair for pair in known if not all(model.of(*pair) for model in models)]
-    lost = [pair for pair in not_preserved if strengths[pair] >= LEAST_STRENGTH]
-    if independent := len(not_preserved) - len(lost):
-        yield f"{so_many(independent, 'other pair has', 'other pairs have')} no association in the public file."
-    if strongest := [" × ".join(pair) for pair in sorted(lost, key=lambda pair: -strengths[pair])]:
-        yield f"Pairs that are associated in the public file, but preserved only in part or not at all: {_shown(strongest)}."
+    strong = sorted((pair for pair in not_preserved if strengths[pair] >= LEAST_STRENGTH), key=lambda pair: -strengths[pair])
+    if weak := len(not_preserved) - len(strong):
+        yield f"{so_many(weak, 'other pair has', 'other pairs have')} a Cramer's V below {LEAST_STRENGTH:g} in the public file."
+    apart = f"Pairs with a Cramer's V of {LEAST_STRENGTH:g} or more that no measured table preserves"
+    listed = {apart: [" × ".join(pair) for pair in strong]}
+    if trial not in ("", WITHHELD):  # the trial says which of these pairs are lost
+        kept = [" × ".join(pair) for pair in strong if frozenset(pair) not in spec.not_promised.named]
+        lost = [pair.replace(":", " × ") for pair in spec.not_promised.pairs]
+        listed = {"Pairs that the trial lost": lost, f"{apart}, and that the trial did not lose": kept}
+    for words, names in listed.items():
+        if names:
+            yield f"{words}: {_shown(names)}."
     if pairs.columns and pairs.unknown < pairs.pairs:
         yield sentences("en")["carried_list" if pairs.only else "carried_others"]
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():

@@ -53,7 +53,7 @@ class FileColumn:
 
     Attributes
     ----------
-    of_date : whether the column was made from a date.
+    of_date : whether the column was made from a date, or holds years of the calendar.
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
     limits : inner limits of the drafted bins of a column of numbers; None for categories.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from synthrelease.bundle.preview import preview
 from synthrelease.cli import specifying as associating
 from synthrelease.cli.specifying import carried_lines
 from synthrelease.generators.associations import Strengths
+from synthrelease.settings.tables import NotPromisedTable
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.tried import leave
 from tests.conftest import ROOT
@@ -112,6 +114,21 @@ def test_a_table_with_noise_larger_than_the_association_is_said_before_the_relea
     assert list(carried_lines(spec, 13_857))[0] == few[0].replace("13,856", "13,857")
     leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.2}))
     assert list(carried_lines(spec))[0] == more[0]
+
+
+def test_a_pair_is_lost_where_the_trial_lost_it(tmp_path: Path) -> None:
+    """A trial that lost no pair stood above a list of associated pairs that were "preserved only in part or not at all"."""
+    alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
+    spec = load_spec(write_config(tmp_path, alone))
+    leave(spec, "draft", 400, Strengths(pairs={"face:year": 0.2}))
+    without = "Pairs with a Cramer's V of 0.1 or more that no measured table preserves"
+    assert [line for line in carried_lines(spec) if "×" in line] == [f"{without}: face × year."]
+    tried = replace(spec, not_promised=NotPromisedTable(kept="In trials, fits preserved 90%."))
+    assert [line for line in carried_lines(tried) if "×" in line] == [
+        f"{without}, and that the trial did not lose: face × year."
+    ]
+    tried = replace(tried, not_promised=NotPromisedTable(kept="In trials, 90%.", pairs=("year:face",), why="Noise"))
+    assert [line for line in carried_lines(tried) if "×" in line] == ["Pairs that the trial lost: year × face."]
 
 
 def test_programs_and_people_are_told_of_as_many_rows(tmp_path: Path, printed: Run) -> None:

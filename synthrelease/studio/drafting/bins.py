@@ -79,9 +79,29 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     edge = round_step((values[-1] - values[0]) / 10, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
+    if whole and coarse and _is_cut(values, counts, values < coarse[0], values[0] - low):
+        low = float(values[0])
+    if whole and coarse and _is_cut(values[::-1], counts[::-1], values[::-1] >= coarse[-1], high - values[-1]):
+        high = float(values[-1])
     if not whole and high in (low, *coarse[-1:], *fine[-1:]):  # otherwise the last bin would be empty
         high = _plain(high + edge)
     return NumberBins(low=low, high=max(high, low + edge), coarse=coarse, fine=fine, groups=_groups(values, counts, coarse))
+
+
+def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
+    """Return whether whole numbers end within an outermost bin because of a limit, as the ages of adults begin at 18.
+
+    The outermost number is then at least half as frequent as the other numbers of the bin, and the numbers beyond it would be
+    at least half of the bin.
+
+    Parameters
+    ----------
+    values, counts : the numbers from the outermost one inward, and the number of rows with each.
+    inside : which numbers are in the bin.
+    outside : how many whole numbers the bin would have beyond the outermost number.
+    """
+    width = float(np.ptp(values[inside])) + 1
+    return bool(outside >= width and 2 * counts[0] >= counts[inside].mean())
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:

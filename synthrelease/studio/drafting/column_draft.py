@@ -103,15 +103,21 @@ def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> fr
     return words if plain and rare and len(texts) - len(words) >= _MANY_MISSING else frozenset()
 
 
-def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
-    """Return 97, 98 and 99 if each of them is much more frequent than every number from 80 to 96.
+def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
+    """Return 97, 98 and 99, or 997, 998 and 999, if they are much more frequent than the numbers before them.
 
-    The largest ages or hours are the rarest, but a code for a missing answer is not rare.
+    The largest ages or hours are the rarest, but a code for a missing answer is not rare. Two or three such codes are together
+    more than three times as frequent as all numbers from 90 to 96, or from 900 to 996. 97, 98 or 99 alone is more than three
+    times as frequent as every number from 80 to 96.
     """
-    last = frozenset(text for text, value in values.items() if value in (97, 98, 99))
-    rows_before = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
-    usual = len(values) >= _MANY_MISSING and max(values.values()) <= 99
-    return last if usual and all(texts[text] > max(3 * rows_before, _FEW_NUMBERS) for text in last) else frozenset()
+    end = next((end for end in (100, 1000, 10_000) if max(values.values()) < end), math.inf)
+    last = frozenset(text for text, value in values.items() if end - 3 <= value)
+    n_values, rows_of_last = len(values), [texts[text] for text in last]
+    rows_before = sum(texts[text] for text, value in values.items() if 0.9 * end <= value < end - 3)
+    together = len(last) > 1 and n_values >= _FEW_NUMBERS and sum(rows_of_last) > 3 * max(1, rows_before)
+    most_before = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
+    each = end == 100 and n_values >= _MANY_MISSING and min(rows_of_last, default=0) > max(3 * most_before, _FEW_NUMBERS)
+    return last if together or each else frozenset()
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
@@ -131,7 +137,7 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence
         far_above = (value >= 99 and value > _FAR * max(high, 1)) or (value >= 777 and value - high > gap)
         return far_above or low >= 0 > value or (are_few and abs(value) >= 10 and value > max(high + 5, 1.5 * high))
 
-    return _spikes(texts, values) & suspects | {text for text in suspects if is_far(values[text])}
+    return (_last_codes(texts, values) & {*unnamed}) | {text for text in suspects if is_far(values[text])}
 
 
 KEEP_MISSING = 20
@@ -184,6 +190,8 @@ class ColumnDraft:
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
+    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not of birth. Their mean is no
+        quantity.
     doubt : question to the steward; empty if there is none.
     kind_doubt : question whether the column holds numbers or codes. The question is stored separately until the number of
         questions is limited.
@@ -212,6 +220,7 @@ class ColumnDraft:
     missing_rows: int = 0
     missing_bin: bool = False
     weight: bool = False
+    calendar: bool = False
     doubt: str = ""
     kind_doubt: str = ""
 
@@ -589,6 +598,12 @@ _OF_TOP = 0.35
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
     """Return the reason for leaving a column out as a key or as free text; None for any other column."""
+    none = no_key(answers.texts) if PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source) else ""
+    left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text != none}))
+    return left_out and replace(left_out, heavy=heavy_value(answers.texts))
+
+
+def _as_key(answers: Answers) -> LeftOut | None:
     texts, rows = answers.texts, answers.rows
     if answers.entry.number or len(texts) <= _FEWEST_ROWS:
         return None
@@ -639,8 +654,7 @@ def _key(answers: Answers, why: str) -> LeftOut:
         because = f"it has {len(times)} different values, up to {largest} rows each{like} ({share}): {why}"
     if largest == 1 or 1 - own_share < _SHARED:
         return LeftOut(source=answers.source, because=because)
-    mean, heavy = answers.rows / len(times), heavy_value(answers.texts)
-    return LeftOut(source=answers.source, because=because, rows_of_one=largest, mean_rows=mean, heavy=heavy)
+    return LeftOut(source=answers.source, because=because, rows_of_one=largest, mean_rows=answers.rows / len(times))
 
 
 def of_many_texts(answers: Answers) -> LeftOut:
@@ -654,6 +668,20 @@ def of_many_texts(answers: Answers) -> LeftOut:
     return LeftOut(source=answers.source, because=because, rows_of_one=int(times.max()), mean_rows=answers.rows / n)
 
 
+_STANDS_FOR_NONE = re.compile(r"0+|9{3,}|-\d")
+
+
+def no_key(times: Mapping[str, int]) -> str:
+    """Return the value of a key, such as 0, that many rows without a key have; empty if there is none.
+
+    Parameters
+    ----------
+    times : number of public rows with each value.
+    """
+    value = max(times, key=times.__getitem__, default="")
+    return value if len(times) > 1 and _STANDS_FOR_NONE.fullmatch(value) and heavy_value(times) else ""
+
+
 def heavy_value(times: Mapping[str, int]) -> str:
     """Return a phrase about a value of a key that occurs in far more rows than any other value; empty if there is none.
 
@@ -663,7 +691,7 @@ def heavy_value(times: Mapping[str, int]) -> str:
     ----------
     times : number of public rows with each value.
     """
-    (value, largest), (_, next_most) = Counter(times).most_common(2)
+    (value, largest), (_, next_most) = Counter(times).most_common(2) if len(times) > 1 else [("", 0)] * 2
     if largest < max(_FEWEST_ROWS, _HEAVY * next_most):
         return ""
     return f"{value!r} in {largest} rows, and no other value in more than {next_most}"

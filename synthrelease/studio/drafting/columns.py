@@ -94,8 +94,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
         Numbers with fractions are given without the decimal point.
     order : evidence from other columns.
     """
-    in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
-    if in_range and _filled(values) >= 0.4:  # most years occur, or every fifth year
+    if _are_years(values):
         return Kind(codes=False, because="the numbers are years")
     evidence = [(points, reason) for points, reason in _evidence(answers, values, rows, order) if points]
     total = sum(points for points, _ in evidence)
@@ -111,6 +110,12 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
         because=" and ".join(reasons[:2]) or ("there are few different values" if codes else "there is no sign of codes"),
         doubt=(" and ".join(against[:2]) or "no other column gives evidence") if doubtful else "",
     )
+
+
+def _are_years(values: np.ndarray) -> bool:
+    """Return whether numbers are years of the calendar: most years within a range occur, or every fifth year."""
+    in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
+    return bool(in_range and _filled(values) >= 0.4)
 
 
 def _step(values: np.ndarray) -> int:
@@ -136,6 +141,19 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
         if rows[rounded].sum() > 0.5 * rows.sum() and rows[rounded].mean() > 2 * rows[~rounded].mean():
             return True
     return False
+
+
+def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
+    """Return the unit, such as 30 credits or 60 minutes, of which nearly all rows have a multiple; 0 without one.
+
+    At least six multiples occur, and other numbers are less frequent.
+    """
+    for unit in (60, 30, 15, 12):
+        whole = values % unit == 0
+        others = rows[~whole].mean() if not whole.all() else 0.0
+        if whole.sum() >= 6 and rows[whole].sum() >= 0.9 * rows.sum() and rows[whole].mean() > 2 * others:
+            return unit
+    return 0
 
 
 def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
@@ -188,6 +206,7 @@ def _of_numbers(
     signless = [text.lstrip("+-").partition(".") for text in answers.texts]
     digits = {(len(whole), len(rest)) for whole, _, rest in signless}
     fractions = not answers.are_whole
+    unit = _unit_of(values, rows)
     apart = filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows))
     # amounts have a gap between 0 and the smallest amount, which is no sign of codes
     gaps: list[Evidence] = [
@@ -208,6 +227,7 @@ def _of_numbers(
         *[piece for piece in named if piece[0]][:1],
         (fractions, -1.0, "the numbers have fractions"),
         (fractions != of_groups and len(digits) == 1 and min(digits)[0] > 1, 1.5, "all numbers have the same number of digits"),
+        (unit, -2.5, f"nearly all numbers are multiples of {unit}"),
         (thin_out, -2.0, "hundreds of numbers occur, with larger gaps above the median"),
         (bell and not thin_out, -2.5, "hundreds of numbers occur, with steadily fewer rows towards both ends"),
         *[piece for piece in gaps if piece[0] and not of_groups][:1],
@@ -610,6 +630,7 @@ def numbers(
         bins=bins,
         facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),
         weight=weight,
+        calendar=whole and not PARTS["birth"].search(answers.source) and _are_years(values),
         **(date or {}),
     )
 

@@ -209,7 +209,7 @@ def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
     categories = _categories(column)
     return FileColumn(
         name=column.name,
-        of_date=column.of_date,
+        of_date=column.of_date or column.calendar,
         weight=column.weight,
         alternative=column.alternative,
         limits=column.bins.coarse if column.bins else None,

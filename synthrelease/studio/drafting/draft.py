@@ -273,7 +273,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if unit is None or unit.key is None else (unit.key, AS_KEY)
     columns, left_out, _ = drafted_columns(file, book, own_key, as_key)
     columns, left_out = with_one_weight(columns, left_out)
-    unit = unit and unit.ordered(file, {column.source for column in left_out})
+    forms = {column.source: column.format for column in columns if column.of_date}
+    unit = unit and unit.ordered(file, {column.source for column in left_out}, forms)
 
     # areas, and fewer columns where there are too many
     areas = None

@@ -143,7 +143,7 @@ def read_members(
         key=key,
         most=largest,
         least=0 if own_file and n_roots > len(sizes) else 1,
-        order=order or tuple(name for name in dated if name in released)[:1],
+        order=order or tuple(name for name in dated if name in released and _differs(file, name, codes))[:1],
         size=SIZE if SIZE not in roots.columns else f"{SIZE}_of_root",
         n_roots=n_roots,
         n_members=int(sizes.sum()),
@@ -192,6 +192,13 @@ def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str
         if name != key and len(np.unique(codes.astype(np.int64) * len(texts) + of_rows)) == n_keys:
             constant.add(name)
     return constant
+
+
+def _differs(file: PublicFile, name: str, codes: np.ndarray) -> bool:
+    """Return whether the values of a column differ between nearly all members of the same root."""
+    texts, of_rows = every_row(file, (name,))[name]
+    repeated = len(codes) - len(np.unique(codes.astype(np.int64) * len(texts) + of_rows))
+    return bool(repeated <= (1 - COVERED) * (len(codes) - len(np.unique(codes))))
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from synthrelease.criteria.drafts import CriterionDraft
 from synthrelease.data.counts import Counts
+from synthrelease.data.dates import DateFormat
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import Binning
 from synthrelease.errors import InputError, closest, listing
@@ -26,7 +27,16 @@ from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, formula_by_cells, power_of
 from synthrelease.sources.paths import without_secrets
 from synthrelease.studio.drafting.categories import are_too_many, draft_codes
-from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut, heavy_value, left_out_as_key, plain_name
+from synthrelease.studio.drafting.column_draft import (
+    NUMBER,
+    Answers,
+    ColumnDraft,
+    LeftOut,
+    heavy_value,
+    left_out_as_key,
+    no_key,
+    plain_name,
+)
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
 from synthrelease.studio.rehearsal.dependence import LEAST_ODD, from_independence
@@ -456,8 +466,8 @@ class UnitAnswer:
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
             sentences.append(
-                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row, so the draft "
-                'releases the first rows of each person by it. For random rows, set first_by = "random".'
+                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row and increase with another "
+                'column, so the draft releases the first rows of each person by it. For random rows, set first_by = "random".'
             )
         elif columns:
             sentences.append(
@@ -494,14 +504,16 @@ class UnitAnswer:
             raise InputError(f"--unit: expected 1 to {MOST_ROWS} rows of each person after {key + ':'!r}, found {n_rows!r}.")
         return cls(key=key, records=int(n_rows))
 
-    def ordered(self, file: PublicFile, unreleased: Collection[str]) -> UnitAnswer:
+    def ordered(self, file: PublicFile, unreleased: Collection[str], forms: Mapping[str, str | None]) -> UnitAnswer:
         """Return the answer with the facts about the key in the public file, and with the column that orders rows, if such a
         column exists.
 
         Parameters
         ----------
         file : the public file.
-        unreleased : names of columns that are not released. A column with a different number in every row may order the rows.
+        unreleased : names of columns that are not released. A column with a different number in every row orders the rows if a
+            date or another number of the same person increases with it.
+        forms : the format of each column of dates.
 
         Raises
         ------
@@ -515,7 +527,8 @@ class UnitAnswer:
             raise InputError(f"--unit: expected a key of {FEWEST_PERSONS} persons or more, found {self.key!r} with {n}.")
         times = np.bincount(every, minlength=len(keys)).tolist()
         heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
-        with_key = every != (keys.index("") if "" in keys else -1)
+        none = no_key({key: often for key, often in zip(keys, times, strict=True) if key})
+        with_key = ~np.isin(every, [place for place, key in enumerate(keys) if key in ("", none)])
         persons = every[with_key]
         of_each = np.unique(persons, return_counts=True)[1]
         behind, differ = len(persons) - len(of_each), dict[str, float]()
@@ -524,15 +537,44 @@ class UnitAnswer:
             if len(pairs) > len(of_each):
                 differ[name] = (len(pairs) - len(of_each)) / behind
         varying = dict(sorted(differ.items(), key=lambda item: -item[1]))
-        records = (name for name in varying if name in unreleased and len(rows[name][0]) == len(every))
+        records = [name for name in varying if name in unreleased and len(rows[name][0]) == len(every)]
+        records = [name for name in records if all(map(str.isdecimal, rows[name][0]))]
+        others = (
+            [_measured(*rows[name], forms.get(name))[with_key] for name in varying if name not in records] if records else []
+        )
+
+        def orders(name: str) -> bool:
+            rank = np.argsort(np.argsort([*map(int, rows[name][0])]))[rows[name][1]]
+            return any(_orders(rank[with_key], persons, other) for other in others)
+
         return replace(
             self,
-            first_by=tuple(name for name in records if all(map(str.isdecimal, rows[name][0])))[:1],
+            first_by=tuple(filter(orders, records))[:1],
             heavy=heavy,
             varying=varying,
             without_key=int((~with_key).sum()),
             later=int(np.maximum(of_each - self.records, 0).sum()),
         )
+
+
+# A record number orders the rows of persons if another column agrees with it in at least 90% of 20 or more steps.
+_IN_ORDER, _FEWEST_STEPS = 0.9, 20
+
+
+def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.ndarray:
+    """Return the (n_rows,) dates or numbers of a column, as numbers; NaN where a text is neither."""
+    if form is not None:
+        days = map(DateFormat(form).read, texts)
+        return np.array([math.nan if day is None else day.toordinal() for day in days])[codes]
+    return np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in texts])[codes]
+
+
+def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether the values of another column mostly increase from row to row of the same person, ordered by numbers."""
+    line = np.lexsort((numbers, persons))
+    steps = np.diff(other[line])[np.diff(persons[line]) == 0]
+    up, down = int((steps > 0).sum()), int((steps < 0).sum())
+    return up + down >= _FEWEST_STEPS and up >= _IN_ORDER * (up + down)
 
 
 def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:

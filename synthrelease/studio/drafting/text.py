@@ -430,8 +430,8 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
 
 
 def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns whose means are measured directly: all numeric columns except weights and parts of dates."""
-    return [column for column in columns if column.facts and not column.weight and not column.part]
+    """Return the columns whose means are measured directly: all numeric columns except weights, years and parts of dates."""
+    return [column for column in columns if column.facts and not (column.weight or column.part or column.calendar)]
 
 
 def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:

@@ -126,3 +126,22 @@ def test_a_first_bin_of_zero_alone_counts_as_zero_in_means() -> None:
     assert parse_bins(["0..2", "3-7", ">=8"], whole_numbers=True)[0].number == 0
     assert bin_texts([1, 2], whole=True, ends=(-3, 9)) == ["-3-0", "1", "2-9"]
     assert bin_texts([1, 2], whole=False, ends=(0, 9.5)) == ["0 to 1", "1 to 2", "2 to 9.5"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bounds", "ends"),
+    [
+        (range(18, 90), (18, 89), ("18-19", "80-89")),  # adults: no bin 10-19
+        (range(15, 65), (15, 64), ("15-19", "60-64")),  # of working age
+        (range(0, 100), (0, 99), ("0-19", "80-99")),
+        ([*range(40, 90)] * 9 + [18, 93], (10, 99), ("10-49", "80-99")),  # few rows below: the tail of a quantity, not a limit
+    ],
+)
+def test_an_outermost_bin_ends_where_a_limit_cuts_the_numbers_off(
+    numbers: list[int], bounds: tuple[int, int], ends: tuple[str, str]
+) -> None:
+    values, counts = np.unique(np.repeat(numbers, 20), return_counts=True)
+    bins = number_bins(values.astype(float), counts, whole=True)
+    texts = bins.texts(whole=True, weight=False)["coarse"]
+    assert (bins.low, bins.high) == bounds
+    assert (texts[0], texts[-1]) == ends

@@ -184,7 +184,7 @@ def test_a_frequent_visitor_is_no_missing_key() -> None:
 def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     path = tmp_path / "stays.csv"
     path.write_text("patient,day\n" + "".join(f"{key},1\n" for key in [*range(1, 40), *[0] * 80, *[""] * 90]))
-    answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [])
+    answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [], {})
     assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If this value stands for" in answer.doubt
     assert answer.doubt in plain_text(unit_text(answer, []))
     assert UnitAnswer(key="patient").doubt == ""
@@ -207,7 +207,7 @@ def visits(path: Path, persons: int = 400) -> tuple[int, int]:
 def test_the_order_is_asked_for_and_chance_decides(tmp_path: Path) -> None:
     """Every column in which rows of a person differ is named, also the number of the visit that a draft leaves out."""
     rows, _ = visits(tmp_path / "visits.csv")
-    answer = UnitAnswer.of("patient", ["patient", "visit"]).ordered(read_public_file(tmp_path / "visits.csv", None), [])
+    answer = UnitAnswer.of("patient", ["patient", "visit"]).ordered(read_public_file(tmp_path / "visits.csv", None), [], {})
     assert (answer.first_by, answer.later, answer.without_key) == ((), rows - 400, 0)
     assert next(iter(answer.varying.items())) == ("visit", 1.0)
     assert set(answer.varying) == {"visit", "points", "ward"}
@@ -220,20 +220,43 @@ def test_no_released_value_chooses_the_row_of_a_person(released: str, tmp_path: 
     """By a date the earliest stay of each person would be released, by an amount the cheapest: both lean. Only the number of
     the record, which is not released, may be drafted as the order, and init says how to draw at random."""
     n = 600
+    days = np.sort(RANDOM.integers(0, 330, n))
     values = {
-        "discharged": [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in RANDOM.integers(0, 330, n).tolist()],
-        "visit": [number % 3 + 1 for number in range(n)],
+        "discharged": [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in days.tolist()],
+        "visit": [number // 200 + 1 for number in range(n)],
         "amount": RANDOM.integers(100, 100_000, n).tolist(),
     }[released]
-    persons, records = [number // 3 + 5000 for number in range(n)], RANDOM.permutation(np.arange(n) + 70_000).tolist()
-    lines = [f"{person},{record},{value}" for person, record, value in zip(persons, records, values, strict=True)]
+    persons = [number % 200 + 5000 for number in range(n)]
+    lines = [f"{person},{70_000 + i},{value}" for i, (person, value) in enumerate(zip(persons, values, strict=True))]
+    RANDOM.shuffle(lines)
     (tmp_path / "stays.csv").write_text(f"patient,record,{released}\n" + "\n".join(lines) + "\n")
     file = read_public_file(tmp_path / "stays.csv", None)
-    assert UnitAnswer.of("patient", ["patient"]).ordered(file, []).first_by == ()
-    numbered = UnitAnswer.of("patient", ["patient"]).ordered(file, ["record"])
-    assert numbered.first_by == ("record",)
-    for answer in (numbered, UnitAnswer.of("patient", ["patient"]).ordered(file, [])):
+    assert UnitAnswer.of("patient", ["patient"]).ordered(file, [], {}).first_by == ()
+    numbered = UnitAnswer.of("patient", ["patient"]).ordered(file, ["record"], {"discharged": "%Y-%m-%d"})
+    assert numbered.first_by == (() if released == "amount" else ("record",))  # amounts have no order among the records
+    for answer in (numbered, UnitAnswer.of("patient", ["patient"]).ordered(file, [], {})):
         assert "random" in plain_text(unit_text(answer, [])) or 'first_by = "random"' in answer.doubt
+
+
+def test_an_identifier_that_is_0_in_most_rows_is_no_key_of_one_person(tmp_path: Path) -> None:
+    """As CPSID in IPUMS: persons whose household was in no basic sample all have 0."""
+    keys = [*map(str, RANDOM.permutation(np.repeat(np.arange(20_190_100, 20_190_700), 2))), *["0"] * 4000]
+    found = key_of(keys, "CPSID")
+    assert found is not None
+    assert (found.rows_of_one, found.mean_rows) == (2, 2)
+    assert "'CPSID' (up to 2 rows, 2 on average). 'CPSID' has '0' in 4000 rows" in plain_text(unit_text(None, [found]))
+    assert key_of(["0"] * 4000 + keys[:600], "amount") is None  # an amount that is mostly 0
+    (tmp_path / "cps.csv").write_text("CPSID,age\n" + "".join(f"{key},{at % 90}\n" for at, key in enumerate(keys)))
+    answer = UnitAnswer.of("CPSID", ["CPSID", "age"]).ordered(read_public_file(tmp_path / "cps.csv", None), [], {})
+    assert (answer.later, answer.without_key) == (600, 4000)
+
+
+def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:
+    told = plain_text(
+        unit_text(None, [LeftOut(source="SERIAL", because="its name is that of a key", rows_of_one=5, mean_rows=2.4)])
+    )
+    assert 'set key = "SERIAL", first_by = "random"' in told
+    assert "persons or households with all their rows as a second table, draft with --key SERIAL" in told
 
 
 @pytest.mark.slow

@@ -16,7 +16,8 @@ from synthrelease.scouting.codebook import Codebook
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.criteria import suggested_of_members
-from synthrelease.studio.drafting.members import MembersDraft, read_members
+from synthrelease.studio.drafting.members import MembersDraft, _differs, read_members
+from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
 from tests.helpers.households import some_households, write_households, write_tables
 
@@ -77,3 +78,13 @@ def test_what_no_member_is_and_many_would_be_is_suggested_about_a_member(tmp_pat
     assert ("0", "yes") not in kept
     assert [rule.never for rule in found] == ["age < 1 and work == 'yes'"]
     assert found[0].expected == pytest.approx(expected)
+
+
+def test_a_date_that_all_members_share_orders_nobody(tmp_path: Path) -> None:
+    """The day of the interview is that of the whole household; the day of birth differs between members."""
+    days = [f"{2000 + at % 7}-0{1 + at % 9}-1{at % 10}" for at in range(300)]
+    lines = [f"{at // 3},{days[at // 3]},{day},{'mf'[at % 2]}" for at, day in enumerate(days)]
+    (tmp_path / "both.csv").write_text("home,asked,born,sex\n" + "\n".join(lines) + "\n")
+    file = read_public_file(tmp_path / "both.csv", None)
+    codes = np.arange(300) // 3
+    assert [_differs(file, name, codes) for name in ("asked", "born")] == [False, True]

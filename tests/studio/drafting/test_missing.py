@@ -9,6 +9,7 @@ from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, miss
 from tests.helpers.drafts import column_alone
 
 AGES = {str(age): 50 for age in range(18, 91)}
+HOURS = {str(hours): 1 + 120 // (1 + abs(hours - 40)) for hours in range(5, 61, 5)} | {"70": 3, "80": 4, "90": 1}
 MARRIED = {"1": 500, "2": 300, "3": 80}
 
 
@@ -30,6 +31,10 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
         ({**{str(price): 50 for price in range(500)}, "999": 9}, set()),  # not far from the others
         ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 60, "99": 90}, {"98", "99"}),
         ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 9, "99": 8}, set()),
+        ({**HOURS, "97": 1, "98": 5, "99": 3}, {"97", "98", "99"}),  # of 600 rows
+        ({**{str(minutes): 3 for minutes in range(0, 481, 15)}, "998": 5, "999": 3}, {"998", "999"}),
+        ({str(age): max(1, 60 - age // 2) for age in range(18, 100)}, set()),
+        ({**{str(amount): 1 for amount in range(0, 20_000, 50)}, "-1": 1, "-2": 1}, set()),
         ({str(share): 100 + (share == 99) * 900 for share in range(101)}, set()),  # per cent
         ({**AGES, "-9": 4}, {"-9"}),
         ({"-5": 3, "-9": 4, "7": 3, "1": 1}, set()),  # degrees

@@ -210,7 +210,7 @@ def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Pa
 def begun(path: Path, key: str) -> Ground:
     file = read_public_file(path)
     columns, left_out, dated = drafted_columns(file, {}, key, AS_KEY)
-    unit = UnitAnswer.of(key, file.columns).ordered(file, dated)
+    unit = UnitAnswer.of(key, file.columns).ordered(file, dated, {})
     subject = Subject(
         name="visits", file=file, columns=tuple(columns), left_out=tuple(left_out), voice=Voice(lambda doing: None), unit=unit
     )
@@ -509,7 +509,9 @@ def test_means_cost_what_makes_their_noise_half_of_their_sampling_error_and_no_m
     n_rows: int, missing: int
 ) -> None:
     facts = [SimpleNamespace(mean_range=(0.0, 90.0), spread=20.0), SimpleNamespace(mean_range=(0.0, 5.0), spread=1.0)]
-    columns = [SimpleNamespace(facts=fact, weight=False, part=None, keeps_missing=bool(missing)) for fact in facts]
+    columns = [
+        SimpleNamespace(facts=fact, weight=False, part=None, calendar=False, keeps_missing=bool(missing)) for fact in facts
+    ]
     subject = cast(Any, SimpleNamespace(columns=columns, members=None, file=SimpleNamespace(n_rows=n_rows)))
     epsilon = means_budget(subject, Fraction(2))
     n_sums = 4 if missing else 2

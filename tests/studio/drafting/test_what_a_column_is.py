@@ -10,8 +10,9 @@ import pytest
 
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.columns import draft_column, drafted_columns
+from synthrelease.studio.drafting.public_file import Order, read_public_file
+from synthrelease.studio.drafting.text import with_means
 from tests.helpers.drafts import column_alone
 
 RANDOM = np.random.default_rng(65)
@@ -230,3 +231,24 @@ def test_of_ten_columns_three_are_asked_about(tmp_path: Path) -> None:
     assert len(asked) == 3
     assert "fee" in asked
     assert all("perhaps" in column.remark for column in columns if column.source not in asked)
+
+
+@pytest.mark.parametrize("name", ["studied_credits", "x3"])
+def test_multiples_of_30_are_a_number_of_credits(name: str) -> None:
+    """Neighbouring numbers are unequally frequent and have no order in other columns: a draft took them for codes, unasked."""
+    texts = {str(30 * n): 1500 * (1 + 9 * (n in (2, 4))) // n for n in range(1, 16)}
+    texts |= {str(number): 5 + number // 9 for number in (45, 55, 70, 75, 80, 100, 110, 135, 140, 195)}
+    answers = Answers.of(name, texts, 0, CodebookEntry())
+    found = draft_column(answers, (), Order(unlike=0.7, witnesses=4))
+    assert isinstance(found, ColumnDraft)
+    assert found.kind == "integer"
+    codes = RANDOM.choice([31, 47, 60, 75, 90, 128, 150, 181, 213, 240], N)  # some are multiples
+    assert drafted("gemeinde", codes).kind == "code"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("name", "measured"), [("year", False), ("x", False), ("birth_year", True), ("income", True)])
+def test_the_mean_of_a_calendar_year_is_not_measured(name: str, measured: bool) -> None:
+    found = drafted(name, RANDOM.integers(1000, 90_000, N) if name == "income" else RANDOM.integers(2004, 2020, N))
+    assert isinstance(found, ColumnDraft)
+    assert found.kind == "integer"
+    assert (found in with_means([found])) == measured
