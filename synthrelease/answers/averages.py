@@ -2,7 +2,7 @@
 
 The noisy sums describe a random sample of the rows of the file that the rules keep. Drawing the sample adds an error to the
 noise, and this error is treated as normal. The variance of this error is the variance of a sample from a population, times the
-share of kept rows that were not drawn (theory 13.10, numbers of the file). Statements about the exact values in the file also
+share of the kept rows that were not drawn (theory 13.10, numbers of the file). Intervals for the exact values in the file also
 allow for the unknown position of each value in its bin (theory 13.11, values in bins).
 """
 
@@ -39,18 +39,19 @@ _CANCELLED = 1e-11  # Relative size below which a variance is treated as roundin
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratio:
-    """Ratio of two noisy sums over rows.
+    """The ratio of two noisy sums over rows.
 
     Attributes
     ----------
     numerator, denominator : values with their noise.
-    weights : (2, n_noises) weights of the noises in numerator and denominator.
+    weights : (2, n_noises) weights with which each noise term enters the numerator and the denominator.
     sampling : (2, 2) covariance matrix of the two sums over draws of the rows; 0 if only the drawn rows are meant.
     lowest, highest : smallest and largest possible ratio.
     step : smallest difference between two possible numerators; 1 for counts of rows.
-    clustered : whether two members of one root, which are drawn together, may count in two compared ratios.
-    between : (n_groups,) numerator - ratio * denominator in each random group of clusters, if `sampling` is estimated from
-        their differences; otherwise empty.
+    clustered : whether two members of one root (such as two persons of a household), which are drawn together, may count in two
+        compared ratios.
+    between : (n_groups,) the value numerator - ratio * denominator in each random group of clusters, if `sampling` is estimated
+        from the differences between these groups; otherwise empty.
     """
 
     numerator: float
@@ -75,10 +76,10 @@ class Ratio:
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return both ends of the interval: the whole possible range if the noise allows a denominator of 0.
+        """Return both ends of the interval. The interval is the whole possible range if the noise allows a denominator of 0.
 
-        If the interval lies outside the possible range, its nearer end moves to the nearest possible ratio, so it is never
-        empty.
+        If the interval lies outside the possible range, the nearer end of the interval moves to the nearest possible ratio. So
+        the interval is never empty.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
@@ -100,7 +101,8 @@ class Ratio:
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return the ratio with the variance between random groups of clusters, if this exceeds its sampling variance.
+        """Return the ratio with the variance between random groups of clusters, if this variance exceeds the sampling variance
+        of the ratio.
 
         Theory 13.20, random groups of clusters.
 
@@ -115,11 +117,11 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator reaches the limit of its noise.
+        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator equals its largest plausible noise.
 
         Parameters
         ----------
-        width : limit of this noise at the estimate, where the search begins.
+        width : half width of the interval, computed at the estimate; the search begins there.
         """
         ratio = self.quotient
         covariance = self._covariance
@@ -176,8 +178,8 @@ class Sampling:
 
     Attributes
     ----------
-    reasons : the reasons why the answer has no interval for a population; empty if it has one.
-    effect : the design effect: the variance divided by the variance of a simple random sample of the same size.
+    reasons : the reasons why the answer has no interval for a population; empty if there is such an interval.
+    effect : the design effect, which is the variance divided by the variance of a simple random sample of the same size.
     not_drawn : the share of the population outside the rows of the noisy tables; 1 if the size of the population is not stated.
     groups : the column with the random group of each cluster, if the variance between these groups is used; otherwise empty.
     """
@@ -230,13 +232,11 @@ def possible(covariance: np.ndarray) -> np.ndarray:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-# The units that a question counts in the cells of a table: rows or, for a question about members, the member in a slot of each
-# root.
-#
-# The number of members that meet a condition is a sum over slots: for each slot, the number of roots whose member in the slot
-# meets the condition. So a sum over members is a sum over rows with noise of the same kind (theory 13.14, figures of members).
-# The sample consists of roots, so the error of the draw depends on how similar the members of one root are. Tables with two
-# slots show this similarity; without such tables, all members of a root are assumed to be equal.
+# The units that a question counts in the cells of a table. These units are rows or, for a question about members, the member in
+# a slot of each root. The number of members that meet a condition is a sum over slots. For each slot, it counts the roots whose
+# member in this slot meets the condition. So a sum over members is a sum over rows, with noise of the same kind (theory 13.14,
+# figures of members). The sample consists of roots, so the error of the draw depends on how similar the members of one root
+# are. Tables with two slots show this similarity. Without such tables, all members of a root are assumed to be equal.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -256,12 +256,12 @@ class Counted:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """The names of the columns of the cells."""
         return [column.name for column in self.columns]
 
     @property
     def shape(self) -> list[int]:
-        """The numbers of bins of the columns."""
+        """The number of bins of each column."""
         return [len(column.labels) for column in self.columns]
 
 
@@ -270,7 +270,7 @@ def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
 
     Raises
     ------
-    InputError : when no table shows which members exist.
+    InputError : when no noisy table shows which members exist.
     """
     slots = range(len(question.slots)) if question.slots else (None,)
     return [
@@ -284,9 +284,10 @@ def counted(tables: NoisyTables, question: Question, names: Iterable[str], value
 
     Parameters
     ----------
-    names : columns of the cells. For members, one more column is added if it is needed to show whether the member exists.
+    names : columns of the cells. For members, the table has one more column if this column is needed to show whether the member
+        exists.
     valued : columns in which a counted row or member must have a value.
-    slot : the slot, from 0; None for rows.
+    slot : the index of the slot, from 0; None for a question about rows.
     """
     needed, linked = set(names), tables.release.linked
     if linked is None or slot is None:
@@ -303,7 +304,7 @@ def counted(tables: NoisyTables, question: Question, names: Iterable[str], value
     columns_named = " and ".join(map(repr, sorted(needed)))
     raise InputError(
         f"{question.text!r}: expected a published noisy table that shows which members exist, with {columns_named} and "
-        f"{linked.size!r}; found none."
+        f"{linked.size!r}; found no such table."
     )
 
 
@@ -317,15 +318,15 @@ def _cells(tables: NoisyTables, question: Question, names: Iterable[str], valued
 
 
 def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray) -> np.ndarray:
-    """Return an upper estimate of the (m, m) sum over roots of v v', where v are m statistics summed over the members of a
-    root.
+    """Return an upper estimate of the (m, m) sum over roots of v v', where v is the vector of m statistics, each summed over
+    the members of a root.
 
     For a question about rows, the result is the sum over rows. Products of two slots come from a table that contains both
-    slots. If no table contains both slots, v w' + w v' is bounded by c v v' + w w' / c for some c > 0.
+    slots. If no table contains both slots, the function bounds v w' + w v' by c v v' + w w' / c for some c > 0.
 
     Parameters
     ----------
-    figures : for each part, the (m, n_cells) contributions of its cells to the statistics.
+    figures : for each part, the (m, n_cells) contribution of each cell to each statistic.
     own_sums : (n_parts, m, m) the sum of v v' over the members of each slot alone.
     """
     own_sums = np.array([possible(matrix) for matrix in own_sums])
@@ -342,8 +343,9 @@ def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 
 
 def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) sum over roots of v w' + w v' for the statistics v and w of two slots; None if no table contains
-    both."""
+    """Return the (m, m) sum of v w' + w v' over the roots, for the statistics v and w of two slots; None if no table contains
+    both slots.
+    """
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
         return None
@@ -360,8 +362,7 @@ def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
 
 OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
 
-# The indicator of a share x of N drawn rows has variance x (1 - x) along (1, -x), whatever the noisy tables say (Wilson
-# 1927).
+# The indicator of a share x of N drawn rows has variance x (1 - x) along (1, -x), whatever the noisy tables show (Wilson 1927).
 _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
 
 # If a share is further from 1/2 than this number of standard errors, the bin of the median is known without an interval.
@@ -377,12 +378,14 @@ class Average:
 
     Attributes
     ----------
-    file, population : the ratio of two noisy sums; its error includes the draw of rows from the file, or from a population.
+    file, population : the ratio of two noisy sums. The error of `file` includes the draw of rows from the file, and the error
+        of `population` includes the draw from a population.
     middle : the constant that was subtracted from the numbers.
-    squares : approximate sum of squared contributions of the drawn rows to the numerator; for members, of their roots.
-    of_root : largest contribution of a row to the denominator: 1, or the number of members of a root.
-    own : the same average with other weights that the classes of weights allow; empty if every row has the representative
-        weight of its class, or if a class has no known limits.
+    squares : approximate sum of the squared contributions to the numerator, over the drawn rows; for members, over the roots.
+    of_root : largest contribution of a row to the denominator. This is 1 for rows, and the number of members of a root for
+        members.
+    own : the same average, computed with other weights that the limits of the weight classes allow. Empty if every row has the
+        representative weight of its class, or if a class has no known limits.
     """
 
     file: Ratio
@@ -393,7 +396,7 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Return the ends of both intervals that enclose the averages for all weights in `own` (theory 13.18, weighted
+        """Return the ends of the two intervals that enclose the averages for all weights in `own` (theory 13.18, weighted
         answers).
         """
         ends = [average.ends(level) for average in self.own or (self,)]
@@ -401,7 +404,9 @@ class Average:
         return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
-        """Return the ends of both intervals. The interval for the population always contains the interval for the file."""
+        """Return the ends of the interval for the file and of the interval for the population. The interval for the population
+        always contains the interval for the file.
+        """
         low, high = (end + self.middle for end in self.file.interval(level))
         population_low, population_high = (end + self.middle for end in self.population.interval(level))
         return low, high, min(low, population_low), max(high, population_high)
@@ -418,7 +423,7 @@ def term_in(tables: NoisyTables, question: Question, label: str, averages: list[
 
 
 def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """Yield each group of a question (all rows, the bins of `by`, or two groups): its label and its averages.
+    """Yield the label and the averages of each group of a question: all rows, the bins of `by`, or two groups.
 
     For members, averages are added up over slots.
     """
@@ -451,7 +456,7 @@ class _Figure:
     ----------
     values : for each part, (n_cells,) numbers minus `middle`.
     low, high : the smallest and largest possible number.
-    weightings : for each part, (n_cells,) weights of the rows: first the representative weights of the classes, then other
+    weightings : for each part, (n_cells,) weights of the rows. The representative weights of the classes come first, then other
         possible weights (`_weightings`).
     """
 
@@ -467,11 +472,11 @@ def _weightings(
 ) -> list[list[np.ndarray]]:
     """Return the possible weights of the rows in each cell for an average.
 
-    Weights lie between the limits of their classes. An average of a value v is smallest if, for some number t, every row with v
-    > t has the smallest weight of its class and every other row has the largest. It is largest in the opposite case. So the
-    averages over all such t enclose the average with the exact weights of the file (theory 13.18, weighted answers). For a mean
-    of values in bins, the average of the lowest values needs only the first case, and the average of the highest values only
-    the second.
+    Weights lie between the limits of their classes. The average of a value v is smallest if there is a number t such that every
+    row with v > t has the smallest weight of its class and every other row has the largest weight. The average is largest in
+    the opposite case. So the averages over all such t enclose the average with the exact weights of the file (theory 13.18,
+    weighted answers). For a mean of values in bins, the average of the lowest values needs only the smallest average, and the
+    average of the highest values needs only the largest average.
     """
     if not question.weight:
         return [[np.ones(len(part.counts)) for part in parts]]
@@ -567,7 +572,8 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the variance by the stated design effect, divided by the variance that the weights cause; at least 1.
+    """Return the variance by the stated design effect, divided by the variance that the weights cause. The result is at least
+    1.
 
     Parameters
     ----------
@@ -622,15 +628,18 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
         met = [group.mask(part.columns).ravel() for group in part.asked.groups]
         if (met[0] & met[1]).any():
             overlap = f"rows that meet {labels[0]!r} and {labels[1]!r}"
-            raise InputError(f"{question.text!r}: expected two groups without a row in both, found {overlap}.")
+            raise InputError(
+                f"{question.text!r}: the two groups overlap: expected two groups without a row in both, found {overlap}. "
+                "Change one of the conditions."
+            )
         bins.append(np.select(met, [0, 1], -1))
     return labels, bins
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance of drawing roots, divided by the variance of drawing the same number of members one by one, for
-    answers without weights. The result is between 1 and the number of members of a root times the ratio of the largest to the
-    smallest weight.
+    """Return the variance of drawing roots, divided by the variance of drawing the same number of members individually, for
+    answers without weights. The result is at least 1. It is at most the number of members of a root times the ratio of the
+    largest to the smallest weight.
 
     Parameters
     ----------
@@ -645,7 +654,7 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]]:
-    """Return the smallest and largest possible number of each average (`_figures`)."""
+    """Return the smallest and the largest value that each average can have (`_figures`)."""
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
@@ -657,9 +666,10 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
 def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
     """Return the value of a row in each cell, for each average of a question, as an (n_cells,) array.
 
-    For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins
-    and, if values in a bin may differ, also their lowest and highest values. A median uses an array for the first bin, one for
-    the first two bins, and so on to all bins except the last. Each array is 1 in its bins and 0 elsewhere.
+    For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins. If
+    the values in a bin may differ, it also uses the lowest and the highest value of each bin. A median uses an array for the
+    first bin, one for the first two bins, and so on to all bins except the last. Each of these arrays is 1 in its bins and 0 in
+    all other bins.
     """
     columns, question = part.columns, part.asked
     if not question.column:
@@ -729,11 +739,12 @@ def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
 
 
 def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Return the estimated number of kept rows (or members) of the file that a share counts, and its interval (theory 13.10,
-    numbers of the file, (b)).
+    """Return the estimated number of kept rows (or members) of the file that a share counts, with the interval of this number
+    (theory 13.10, numbers of the file, (b)).
 
-    The noisy count is Y of n rows, drawn from K rows. K is the noisy number T minus its noise Z. So the error of T Y / n is Z Y
-    / n, plus K / n times the error of Y from noise and the draw. The noise Z has a known distribution as well.
+    The noisy count is Y of n rows, drawn from K rows. The number K is not known exactly: it is the noisy number T minus the
+    noise Z of T. So the error of T Y / n is Z Y / n, plus K / n times the error of Y that the noise and the draw cause. The
+    noise Z has a known distribution as well.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -749,23 +760,27 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
 def nearest_row(counted: float) -> int:
     """Return the nearest whole number of rows. Halves are rounded to the even number; halves are recognised to six decimals.
 
-    So ask.html and this program give the same number, although they add terms in a different order.
+    So ask.html and this program give the same number, although the two programs add terms in a different order.
     """
     return round(round(counted, 6))
 
 
 def count_error(tables: NoisyTables, share: Average) -> float:
-    """Return the standard error of the number of rows that a share counts, from noise and the draw of rows."""
+    """Return the standard error of the number of rows that a share counts. This error comes from the noise and the draw of
+    rows.
+    """
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return the number of kept rows for each drawn row, the weights of the noises, and the variance from the draw of rows."""
+    """Return the number of kept rows for each drawn row, the weights of the noise terms, and the variance that the draw of rows
+    causes.
+    """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
     if share.of_root == 1:
-        likely = (part * kept_rows.drawn + 1) / (kept_rows.drawn + 2)  # an estimate of 0 does not prove that there are none
+        likely = (part * kept_rows.drawn + 1) / (kept_rows.drawn + 2)  # an estimate of 0 does not prove that no rows exist
         spread = kept_rows.drawn * likely * (1 - likely)
     else:
         spread = max(share.squares - kept_rows.drawn * part**2, 0.0) + share.of_root**2
@@ -778,8 +793,9 @@ def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.n
 def _mean(column: PublishedColumn, label: str, averages: list[Average], level: float) -> Term:
     """Return the mean of the representative values of bins, with the interval for the mean of the exact values.
 
-    The mean of the exact values lies between the mean of the lowest and the mean of the highest values of their bins. Each end
-    of the interval of the exact mean comes from the interval of one of these two means (theory 13.11, values in bins).
+    The mean of the exact values lies between two means: the mean of the lowest values of the bins, and the mean of the highest
+    values of the bins. Each end of the interval for the exact mean comes from the interval of one of these two means (theory
+    13.11, values in bins).
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)
@@ -792,10 +808,11 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the bin of a quantile, and the first and last bin of its interval (theory 13.11, values in bins, (b)).
+    """Return the bin that contains a quantile, and the first and the last bin of its interval (theory 13.11, values in bins,
+    (b)).
 
     shares : the shares of rows in the first 1, 2, ... bins.
-    part : the probability of the quantile: 0.5 for the median.
+    part : the probability of the quantile; 0.5 for the median.
     """
     bins, empty = range(column.present), any(not share.file.denominator > 0 for share in shares)
     reached = (bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= part - _TIE)
@@ -831,7 +848,7 @@ def _ends(share: Average, level: float, part: float) -> Ends:
 
 
 def term_of(name: str, group: str, unit: str, average: Average, ends: Ends) -> Term:
-    """Return a share, mean or slope with its standard errors and its interval."""
+    """Return a share, mean or slope as a term with its standard errors and its interval."""
     return Term(
         name=name,
         group=group,

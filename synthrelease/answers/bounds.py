@@ -32,16 +32,14 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
 
-# The range of a count, share or mean of the file, over all tables that agree with the facts.
-#
-# The facts are about the rows R that the release used; the file has up to `more` further kept rows (theory 13.12,
-# bounds of the file).
+# The range of a count, share or mean of the file, over all tables that agree with the known facts. The facts describe the rows
+# R that the release used. The file has up to `more` further kept rows (theory 13.12, bounds of the file).
 
 _MAX_STEPS = 50
 _ONE_ROW = 1 - 1e-6
 
 EMPTY = "the group may have no row in the file"
-"""Note for a group that may be empty, so that its mean or share may have any possible value."""
+"""The note for a group that may be empty. The mean or share of such a group may have any possible value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,7 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Return the range of a difference; the errors of both answers add up."""
+        """Return the range of a difference between two answers. The errors of the two answers add up."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
@@ -64,7 +62,7 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
 
     Parameters
     ----------
-    figure : (n_cells,) whole numbers: 1 for counted cells, -1 for subtracted cells.
+    figure : (n_cells,) weights of the cells: 1 for counted cells, -1 for subtracted cells, 0 for other cells.
     undrawn : largest number of kept rows of the file that the release did not use.
     """
     answer = round(float(figure @ facts.synthetic))
@@ -83,10 +81,10 @@ def ratio_range(
 
     Parameters
     ----------
-    figure : (n_cells,) weights; 0 if `size` is 0.
+    figure : (n_cells,) weight of each cell; 0 where `size` is 0.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
     undrawn : largest number of kept rows of the file that the release did not use.
-    ends : the lowest and highest value of the rows of each cell, if these differ from the weight in `figure`.
+    ends : the lowest and the highest value of the rows of each cell, if these values differ from the weight in `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -122,8 +120,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return the largest share or mean after up to `undrawn` rows with values of at most `largest` are added to at least `rows`
-    rows.
+    """Return the largest possible share or mean after rows were added: at least `rows` rows exist, and up to `undrawn` rows
+    with values of at most `largest` are added.
 
     Parameters
     ----------
@@ -135,12 +133,12 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     """Return the range of a share or mean over all members, from the ranges for the member in each slot.
 
-    The answer for all members is the mean of the answers for the slots, weighted by their numbers of members. The ends of the
-    range are the extremes over all possible weights (theory 13.16, bounds of members).
+    The answer for all members is the mean of the answers for the slots, weighted by the number of members in each slot. The
+    ends of the range are the extremes over all possible weights (theory 13.16, bounds of members).
 
     Parameters
     ----------
-    members : ranges of the numbers of counted members of each slot; at least one slot has some in the release.
+    members : for each slot, the range of the number of counted members. At least one slot has such members in the release.
     """
     weights = [slot.answer for slot in members]
     answer = sum(slot_range.answer * weight for slot_range, weight in zip(of_slots, weights, strict=True)) / sum(weights)
@@ -151,7 +149,7 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
     """Return the largest weighted mean of values whose weights lie within their ranges.
 
-    The largest values get their largest weights, and the others their smallest weights.
+    The largest values get the largest weights in their ranges, and all other values get the smallest weights in their ranges.
     """
     order, means = sorted(range(len(values)), key=lambda slot: -values[slot]), []
     for highest in range(len(order) + 1):
@@ -162,12 +160,14 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
     return max(means)
 
 
-# A bound, and its explanation in words: the answer, its range, and the reasons for the range.
+# A bound, and its explanation in words. It contains the answer, the range of the answer, and the reasons for this range.
 
 
 @dataclass(frozen=True, kw_only=True)
 class RatioRange:
-    """A ratio of two shares in the release, and the range of the ratio in the file; None if a denominator may be 0."""
+    """A ratio of two shares in the release, and the range of this ratio in the file. The range is None if a denominator may be
+    0.
+    """
 
     name: str
     answer: float | None = None
@@ -176,7 +176,7 @@ class RatioRange:
 
     def __str__(self) -> str:
         if self.answer is None:
-            return f"{self.name}: no bound, because its denominator may be 0"
+            return f"{self.name}: no bound, because the denominator of this ratio may be 0"
         return f"{self.name}: {self.answer:.4g} in the released table, {self.low:.4g} to {self.high:.4g} in the file"
 
 
@@ -189,20 +189,21 @@ class Bound:
     question : the question in words.
     kind : "count", "share" or "mean"; for a difference, the kind of the two compared answers.
     answer : the answer in the released table; for a mean, by representative values of bins.
-    low, high : bounds on the answer in the file with the stated confidence, over the rows that the rules keep. A mean is the
-        mean of the exact values. The bounds hold for all queries on the release at once.
+    low, high : bounds on the answer in the file, at the stated confidence. A mean is the mean of the exact values. The bounds
+        hold for all queries on the release at once.
     unit : "rows", "" for shares, the column's unit for means.
     confidence : the probability, given the released table, that all limits behind the bounds hold.
-    acceptance : the caller's lower bound on the probability that a round is accepted, or None.
+    acceptance : the lower bound that the caller gave for the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
     about : the rows of the file that the bounds are about, in words.
-    way : how the number of these rows is known: "whole" (all rows of the file), "exact", "counted" (with noise) or "stated".
+    way : how the number of these rows is known: "whole" (all rows of the file), "exact" (published exactly), "counted"
+        (published with noise) or "stated" (the publisher gave a lower bound).
     more : largest possible number of these rows that the release did not use.
-    binned_low, binned_high : bounds on the mean of representative values; None if these equal the exact values.
-    note : the reason why there is no bound; empty if there is one.
+    binned_low, binned_high : bounds on the mean of representative values; None if representative values equal the exact values.
+    note : the reason why there is no bound; empty if there is a bound.
     limits : upper limits of the true errors, one for each criterion that limits other queries.
-    ratios : the risk ratio and odds ratio of two groups, in addition to the difference of their shares.
-    measured : a description of the limits from published noisy tables; empty if there are none.
+    ratios : the risk ratio and the odds ratio of two groups; they accompany the difference of the shares.
+    measured : a description of the limits that come from published noisy tables; empty if there are no such tables.
     """
 
     question: str
@@ -262,7 +263,7 @@ def explained(bound: Bound) -> str:
 
 def _released(bound: Bound) -> str:
     if bound.kind == "count":
-        return f"{bound.answer / bound.n_rows:.2%} of its rows: {bound.answer:,.0f} of {bound.n_rows:,}"
+        return f"{bound.answer / bound.n_rows:.2%} of the released rows: {bound.answer:,.0f} of {bound.n_rows:,}"
     return value(bound, bound.answer) + ("" if bound.binned_low is None else ", of bin numbers")
 
 
@@ -275,11 +276,11 @@ def _of_the_file(bound: Bound) -> str:
     if bound.binned_low is None or bound.binned_high is None:
         return between
     binned = f"{value(bound, bound.binned_low)} to {value(bound, bound.binned_high)}"
-    return f"{between}, its own values; {binned}, of bin numbers"
+    return f"{between} for the mean of the exact values; {binned} for the mean of representative values"
 
 
 def value(bound: Bound, number: float) -> str:
-    """Return the share or mean in a bound as text, with its unit."""
+    """Return a share or mean as text, with the unit of the bound."""
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
@@ -290,13 +291,13 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
     score = limit.score
     if math.isinf(limit.limit):
         return (
-            f"{score.name}: no limit; the figure {score.value:.4g} is too close to its threshold {score.threshold:.4g} for its "
-            f"noise (sd {score.noise_sd:.2g}): it may have passed by luck"
+            f"{score.name}: no limit. The released value {score.value:.4g} is so close to the threshold {score.threshold:.4g} "
+            f"that it may have passed by chance (standard deviation of its noise {score.noise_sd:.2g})"
         )
     rows = f", {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
     return (
-        f"{score.name}: at most {limit.limit:.4g}{rows} (figure {score.value:.4g}, noise sd {score.noise_sd:.2g}, threshold "
-        f"{score.threshold:.4g})"
+        f"{score.name}: at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard deviation of its noise "
+        f"{score.noise_sd:.2g}, threshold {score.threshold:.4g})"
     )
 
 
@@ -304,13 +305,13 @@ def _meaning(bound: Bound) -> str:
     queries = (
         f"so do the bounds of any number of queries. The file: {bound.about}. The bounds say nothing about a wider population."
     )
-    if bound.measured or bound.way == "counted":  # the noise of the number of rows is not that of an accepted figure either
+    if bound.measured or bound.way == "counted":  # this noise is not the noise of an accepted criterion value
         word = (
             f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
         )
         return (
-            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one "
-            f"of these limits is wrong. Otherwise the limits hold, and {queries}"
+            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, the run releases a table "
+            f"and one of these limits is wrong. Otherwise the limits hold, and {queries}"
         )
     if_so = "Given the released table"
     if bound.acceptance is not None:
@@ -321,10 +322,10 @@ def _meaning(bound: Bound) -> str:
     )
 
 
-# The answer of a query in the released table, and its largest distance from the answer in the file.
+# A query's answer in the released table, and its largest distance from the query's answer in the file.
 
 MAX_CELLS = 1_000_000
-"""Largest number of cells of the table of a query's columns."""
+"""Largest number of cells in the table over the columns of a query."""
 
 
 def bound(
@@ -344,17 +345,17 @@ def bound(
     Parameters
     ----------
     release : a loaded release, or its folder.
-    query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1". The
-        answer is the number of rows that meet the condition. A query may also be a question of `estimate` about a share or
-        mean, without "by": "share gestation_week < 37: mother_age >= 35 against < 35". A question that names a column of
-        members is about all members.
+    query : a condition on released bins, in the grammar of the plausibility rules, such as "mother_age >= 35 and parity == 1".
+        The answer is the number of rows that meet the condition. A query may also be a question of `estimate` about a share or
+        mean, without "by", such as "share gestation_week < 37: mother_age >= 35 against < 35". A question that names a column
+        of members is about all members.
     given : a second condition. The answer is then the share of rows that meet `query` among the rows that meet `given`.
     mean : a column. The answer is then the mean of this column over the rows that meet `query` (and `given`) and have a value.
         The released answer uses representative values of bins.
     minus : a second condition. The answer is then the answer for `query` minus the answer for `minus`.
-    confidence : at least 0.5 and below 1.
-    acceptance : the caller's lower bound on the probability that a round is accepted. It can make bounds narrower if a
-        criterion value is close to its threshold (docs/estimates.md).
+    confidence : the probability with which all bounds hold; at least 0.5 and below 1.
+    acceptance : the caller's lower bound on the probability that a round is accepted. This lower bound can make bounds narrower
+        if a criterion value is close to its threshold (docs/estimates.md).
 
     Raises
     ------
@@ -375,7 +376,10 @@ def bound(
     question = parse_question(query, published) if is_question(query) else None
     if question is not None:
         if given or mean or minus is not None:
-            raise InputError(f"{cut(query, 200)!r}: expected a whole question alone, found given, mean or minus beside it.")
+            raise InputError(
+                f"{cut(query, 200)!r}: expected either a whole question or a condition with given, mean or minus; found a "
+                "whole question with given, mean or minus beside it. Write these conditions into the question."
+            )
         measure = _of_question(knowledge, question)
     else:
         query_read, given_read = parse_condition(query, published), parse_condition(given, published)
@@ -411,7 +415,7 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
-            "CONDITION], found a question that `synthrelease estimate` alone answers."
+            "CONDITION], found a question that only `synthrelease estimate` answers."
         )
     of = _OfMembers if question.slots else _of_rows
     parts = [of(knowledge, question, group) for group in range(len(question.groups))] or [of(knowledge, question, None)]
@@ -419,12 +423,13 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return the query for the share or mean in a question, over the rows that meet `where` and are in one of its groups.
+    """Return the query for the share or mean in a question. The query covers the rows that meet `where` and are in one of the
+    groups of the question.
 
     Parameters
     ----------
-    number : the index of the group in `question.groups`; None for all rows.
-    slot : the slot, from 0, for a question about the member in a slot.
+    number : the index of the group in `question.groups`; None for a query over all rows.
+    slot : the index of the slot, from 0, if the question is about the member in this slot.
     """
     group = None if number is None else question.groups[number]
     rows = parse_condition(both_of(*(part.text for part in (group, question.where) if part)), knowledge.release)
@@ -434,7 +439,9 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members: the answers for each slot, weighted by the numbers of members."""
+    """A share or mean over all members. It is the mean of the answers for the slots, weighted by the number of members in each
+    slot.
+    """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
         self.asked, self.group = question, None if number is None else question.groups[number]
@@ -446,15 +453,19 @@ class _OfMembers:
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins; None for a share, or if representative values equal the exact
-        values."""
+        """Return the range by representative values of bins. The result is None for a share, or if representative values equal
+        the exact values.
+        """
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
     def _over(self, of_slots: list[Range]) -> Range:
         members = [measure.members() for measure in self.slots]
         if not any(measure.answer for measure in members):
-            raise InputError(f"{cut(self.asked.text, 200)!r}: expected members that the release has some of, found none.")
+            raise InputError(
+                f"{cut(self.asked.text, 200)!r}: expected a condition that some members in the release meet, found a "
+                "condition that no member meets. Use a wider condition."
+            )
         return over_members(of_slots, members)
 
     def question(self) -> str:
@@ -465,7 +476,9 @@ class _OfMembers:
 
 
 class _Contrast:
-    """Two shares or means over different rows. Each has its own range, and their errors add up."""
+    """Two shares or means over different rows. Each of the two answers has a range, and the errors of the two answers add
+    up.
+    """
 
     def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
         self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
@@ -498,8 +511,8 @@ def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], floa
 
 
 class _Measure:
-    """One count, share or mean, or the difference of two. With `slot`, the answer is over the members in this slot, counted
-    from 0."""
+    """One count, share or mean, or the difference of two such answers. With `slot`, the answer is over the members in this
+    slot, counted from 0."""
 
     def __init__(
         self,
@@ -517,7 +530,9 @@ class _Measure:
             check_numbers(self.release, mean)
         self.unit = self.release.by_name[mean].unit if mean else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
-            raise InputError("expected a condition on columns, or a column to average; found neither.")
+            raise InputError(
+                "A bound needs a condition on columns or a column to average: expected a condition or a column, found neither."
+            )
 
     def _columns(self, *conditions: Condition | None) -> set[str]:
         columns = {self.mean} if self.mean else set()
@@ -528,8 +543,9 @@ class _Measure:
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins; None without a mean, or if representative values equal the exact
-        values."""
+        """Return the range by representative values of bins. The result is None without a mean, or if representative values
+        equal the exact values.
+        """
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)
@@ -571,7 +587,10 @@ class _Measure:
         columns = tuple(column for column in self.release.schema if column.name in names)
         cells = math.prod(len(column.labels) for column in columns)
         if cells > MAX_CELLS:
-            raise InputError(f"expected a query over columns with at most {MAX_CELLS:,} combinations of bins, found {cells:,}.")
+            raise InputError(
+                f"The query combines too many bins: expected a query over columns with at most {MAX_CELLS:,} combinations of "
+                f"bins, found {cells:,}. Use fewer columns."
+            )
         met, given = query.mask(columns).ravel(), self.given.mask(columns).ravel()
         return columns, met, given & met & self._present(columns) if self.kind == "mean" else given
 
@@ -586,7 +605,10 @@ class _Measure:
             if self.place is not None:
                 return self._anything()
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
-            raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
+            raise InputError(
+                f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found a condition that no "
+                "released row meets."
+            )
         if self.kind == "mean":
             facts = build_facts(self.knowledge, names, [group], keep=self.mean)
             averaged = self.release.by_name[str(self.mean)]

@@ -1,9 +1,10 @@
 """Compare two groups: differences and ratios of two shares or means, with intervals.
 
-Each group has an interval, and the distance from its estimate to an end is known. For a difference, the square of this distance
-is the sum of the squares for the two groups, corrected for their shared noise (method of variance estimates recovery: Zou and
-Donner 2008; theory 13.13, contrasts). Ratios are computed as differences of logarithms, and odds ratios as differences of
-logits. So the interval is as asymmetric for small cells as the intervals of the two groups.
+Each group has an interval, and the distance from the group's estimate to each end of this interval is known. For a difference,
+the square of this distance is the sum of the squared distances for the two groups, corrected for the noise that the groups
+share. This is the method of variance estimates recovery (Zou and Donner 2008; theory 13.13, contrasts). Ratios are computed as
+differences of logarithms, and odds ratios as differences of logits. So the interval is as asymmetric for small cells as the
+intervals of the two groups.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if its denominator may
-    be 0."""
+    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if the denominator of
+    the ratio may be 0.
+    """
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
     for name, scale in scales.items():
@@ -45,8 +47,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
     Parameters
     ----------
-    first, second : averages of each group: by representative values of bins and, if values in a bin may differ within known
-        limits, by the ends of bins.
+    first, second : the averages of each group. The average by representative values comes first, then the averages by the ends
+        of the bins, if values in a bin may differ within known limits.
     values_told : whether the representative values equal the exact values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
@@ -62,7 +64,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
     """Return the difference of two medians or other quantiles. Each of the two intervals has half of the risk, so that both
-    hold at once."""
+    intervals hold at once.
+    """
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
@@ -112,7 +115,7 @@ def _both(
         less(*groups, _correlation(*ratios))
         for groups, ratios in zip((of_file, of_population), _pairs(first, second), strict=True)
     ]
-    if scale is None:  # the possible range of the groups limits a difference, too
+    if scale is None:  # the possible range of the groups also limits a difference
         lowest = first.file.lowest + first.middle - second.file.highest - second.middle
         highest = first.file.highest + first.middle - second.file.lowest - second.middle
         estimate = first.file.estimate + first.middle - second.file.estimate - second.middle
@@ -124,8 +127,8 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
     """Return the intervals of a group for the file and for a population. On the original scale, the intervals are not limited
     to the possible range.
 
-    Limiting an estimate to its possible range moves it away from the middle of its noise, so differences of limited estimates
-    would be biased.
+    An estimate that is limited to its possible range is biased, because the limit cuts the noise on one side. So differences of
+    limited estimates would be biased as well.
     """
     low, high = group.ends(level)[:2]
     if group.file.denominator <= 0 or (low <= group.file.lowest + group.middle and high >= group.file.highest + group.middle):
@@ -144,7 +147,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return the difference of two numbers. For shares, an infinite end stands for a share of 0 or 1."""
+    """Return the difference of two numbers. For shares, an infinite end of the interval stands for a share of 0 or 1."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)
@@ -164,17 +167,20 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return the correlation of two quotients, to first order, from their shared noises. The two groups have no common rows.
+    """Return the correlation of two quotients, to first order, that their common noise causes. The two groups have no common
+    rows.
 
-    Members of both groups may have the same root. The draw of this root then changes both groups; in the worst case, the
-    changes have opposite signs.
+    But members of the two groups may have the same root, such as one household. The draw of this root then changes the
+    quotients of both groups. In the worst case, the two changes have opposite signs.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two quotients. The covariance is 0 for two releases, whose noise and samples are independent."""
+    """Return the covariance of two quotients. The covariance is 0 for two releases, because their noise and their samples are
+    independent.
+    """
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]

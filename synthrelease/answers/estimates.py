@@ -27,30 +27,31 @@ from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_leniently
 from synthrelease.published.measurements import IntendedEstimatePart
 
-# Shares, means, medians and slopes of a regression, with intervals for the file.
+# Answers are shares, means, medians and slopes of a regression, with intervals for the file and for a population.
 
 RATIO = "The file: probabilities of the noise are computed to about five digits."
 TOGETHER = (
-    "Two groups: the interval of a difference combines the intervals of the two groups and allows for their shared noise. A "
-    "ratio has no interval if its denominator may be 0."
+    "Two groups: the interval of a difference combines the intervals of the two groups and allows for the noise that the "
+    "groups share. A ratio has no interval if the denominator of the ratio may be 0."
 )
 SAMPLE = (
     "Population: the sampling error is taken as normal, with a variance that is estimated from the noisy tables. For small "
     "groups and rare values, this approximation may be poor."
 )
 DRAWN = (
-    "The file: a release uses rows drawn at random from those that the rules keep. The error of this draw is taken as "
-    "normal, with a variance that is estimated from the noisy tables."
+    "The file: a release uses rows that are drawn at random from the rows that the rules keep. The error of this draw is "
+    "taken as normal, with a variance that is estimated from the noisy tables."
 )
 SLOPES = (
     "The file: the noise of the sums of products is known. The noise of the other columns in a slope is approximated to "
-    "first order, and its bias to second order."
+    "first order, and the bias that this noise causes to second order."
 )
 EQUAL = "Population: equal variances around the line are assumed, because no published table contains all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 OF_MEMBERS = (
-    "Members: roots are drawn with all their members. The similarity of members is estimated if a noisy table contains two "
-    "members of a root. Otherwise members are taken as completely alike, so intervals are wider than necessary."
+    "Members: a draw takes a root (such as a household) with all its members. The similarity of members is estimated if a "
+    "noisy table contains two members of a root. Otherwise members are taken as completely alike, so intervals are wider "
+    "than necessary."
 )
 SELECTED = (
     "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "
@@ -87,16 +88,16 @@ def estimate(
           has the difference, ratio and odds ratio of shares, and the difference of means and medians (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
-    confidence : confidence of each interval on its own, at least 0.5 and below 1. Over all noise of the run and the draw of
-        rows, the probability that a table is released and an interval misses its true value is at most 1 - confidence (theory
-        13.10, numbers of the file).
+    confidence : confidence of each interval on its own. The value is at least 0.5 and below 1. Over all noise of the run and
+        the draw of rows, the probability that a table is released and an interval misses its true value is at most 1 -
+        confidence (theory 13.10, numbers of the file).
     together : whether all intervals for the file hold at once with this confidence, and so do all intervals for a population.
         The intervals are then wider (Bonferroni).
 
     Raises
     ------
-    InputError : when the question cannot be read or splits a bin; when no noisy tables are published, or none contains all
-        columns; when the noise is too large for an estimate.
+    InputError : when the question cannot be read or splits a bin; when no noisy tables are published, or no noisy table
+        contains all columns; when the noise is too large for an estimate.
 
     Examples
     --------
@@ -126,9 +127,9 @@ def answered(
 
     Parameters
     ----------
-    among : number of intervals that share the risk, including those of this answer.
-    as_first : whether to answer as version 1.0.0 did, for `verify`: numbers that are not estimable are shown, every answer has
-        an interval for a population, and tables must have all columns that a condition names.
+    among : number of intervals among which the risk is divided, including the intervals of this answer.
+    as_first : whether to answer as version 1.0.0 did, for `verify`. Numbers that are not estimable are then shown, every answer
+        has an interval for a population, and tables must have all columns that a condition names.
     """
     check_confidence(confidence)
     if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
@@ -137,13 +138,16 @@ def answered(
     times = measured_times(published, None)
     if times is None:
         raise InputError(
-            "expected tables that were measured a limited number of times before the release, found a search without a "
-            "limit: nothing is known about the noise of the published tables."
+            "Estimates need a known distribution of the noise: expected tables from a search with a limited number of "
+            "measurements, found tables from a search without a limit. Without a limit, nothing is known about the noise of "
+            "the published tables."
         )
     parsed = parse_question(question, published) if as_first else asked_of(question, published)
     averages_by_group = [] if parsed.kind == "slope" else list(groups(tables, parsed))
     if parsed.kind != "slope" and len(averages_by_group) < max(1, len(parsed.groups)):
-        raise InputError(f"{parsed.text!r}: expected a group that can have rows, found one that the rules leave empty.")
+        raise InputError(
+            f"{parsed.text!r}: expected a group that can have rows, found a group in which the rules allow no row."
+        )
     n_intervals = intervals_of(parsed, published, len(averages_by_group))
     level = 1 - tables.kept.spare(confidence) / times / (n_intervals if together else among)
     compared: list[Term] = []
@@ -200,8 +204,8 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
     if tells_values(release.by_name[column]):
         return f"Weighted: every row counts with its {column}."
     return (
-        f"Weighted: every row counts with the representative value of its class of {column}. The exact weights in the file "
-        "may lie anywhere between the limits of their classes, and the interval allows for that."
+        f"Weighted: every row counts with the representative value of its weight class in {column}. The exact weights in the "
+        "file may lie anywhere between the limits of their classes, and the interval allows for all such weights."
     )
 
 
@@ -210,7 +214,7 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
     population."""
     sentences = []
     if question.weight and survey.effect == 1:
-        sentences.append("The rows are treated as drawn one by one with their weights, without a gain from strata.")
+        sentences.append("The rows are treated as drawn individually with their weights, without a gain from strata.")
     if release.design is not None and survey.effect > 1:
         sentences.append(f"The sampling variance has the design effect {survey.effect:g} ({release.design.source}).")
     if survey.groups:
@@ -222,8 +226,9 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return the number of intervals for the file in an answer. A share also has an interval for its number of rows; a mean of
-    bins has two intervals."""
+    """Return the number of intervals for the file in an answer. A share has a second interval for its number of rows; a mean of
+    bins has two intervals.
+    """
     if question.kind == "slope":
         return len(question.on)
     in_classes = bool(question.weight) and not tells_values(release.by_name[question.weight])
@@ -271,17 +276,20 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
         sentence = ""
     elif question.kind == "mean":
         sentence = (
-            "Of bin numbers: every row counts with the representative value of its bin. The file's own values may lie "
-            "anywhere in their bins, and the interval for them allows for that."
+            "Mean of representative values: every row counts with the representative value of its bin. The exact values of "
+            "the file may lie anywhere in their bins, and the interval for the exact mean allows for all such values."
         )
         column = release.by_name[names[0]]
         if ends := open_bins(column):
             low, high = column.bounds or (-math.inf, math.inf)
-            sentence += f" Open bins of {column.name} ({listing(ends)}) end at its public bounds, {low:.15g} and {high:.15g}."
+            sentence += (
+                f" Open bins of {column.name} ({listing(ends)}) end at the public bounds of the column, {low:.15g} and "
+                f"{high:.15g}."
+            )
     else:
         sentence = (
-            "A slope of bin numbers: every row counts with the representative values of its bins. Nothing is stated about the "
-            "slope of the file's own values."
+            "Slope of representative values: every row counts with the representative values of its bins. Nothing is stated "
+            "about the slope of the exact values in the file."
         )
     names += [question.weight] if question.weight else []
     clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
@@ -302,11 +310,10 @@ def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 
 
-# The change of a number between two yearly releases, computed from release.json, for cards that have no noisy tables.
-#
-# `trend` computes the same from the noisy tables (theory 13.15, changes between releases). Here the published intervals are
-# used, which have six digits. An end may have been cut off at the possible range; its distance from the estimate is then taken
-# from the other end.
+# The change of a number between two yearly releases, computed from release.json, for cards that have no noisy tables. `trend`
+# computes the same change from the noisy tables (theory 13.15, changes between releases). Here the published intervals are
+# used, which have six digits. An end of an interval may have been cut off at the possible range. The distance to this end is
+# then taken from the other end.
 
 # Kinds of questions whose intervals follow theory 13.8, measured ratios. (The interval of a median consists of bins.)
 _COVERED = ("share ", "mean ")
@@ -314,7 +321,8 @@ _COVERED = ("share ", "mean ")
 
 @dataclass(frozen=True, kw_only=True)
 class StatedChange:
-    """The later number minus the earlier number, with an interval at the confidence of both.
+    """The later number minus the earlier number. The interval of this change has the confidence of the intervals of the two
+    numbers.
 
     Attributes
     ----------
@@ -334,8 +342,9 @@ class StatedChange:
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Return the change between two stated estimates; None without an interval, for other kinds of questions, or for
-    different units."""
+    """Return the change between two stated estimates. The result is None without an interval, for other kinds of questions, or
+    for different units.
+    """
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
         return None
@@ -347,7 +356,9 @@ def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstima
 
 
 def _interval(part: IntendedEstimatePart) -> Interval | None:
-    """Return the low end, the estimate and the high end; None without an estimate or interval."""
+    """Return the low end, the estimate and the high end of a stated estimate. The result is None without an estimate or
+    interval.
+    """
     low, high = (part.low, part.high) if part.binned_low is None else (part.binned_low, part.binned_high)
     if part.ratios or not part.question.startswith(_COVERED) or None in (part.estimate, low, high):
         return None
@@ -360,28 +371,27 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
     return middle - below, middle, middle + above
 
 
-# The same statistic in several releases: its changes from year to year, and its mean level over all years.
-#
-# The noises of two releases are independent, and so are the draws of their rows. This also holds if the later release started
-# from the earlier one: the start affects the released rows, but never the noisy tables. So the interval of a change combines
-# the intervals of both years without a correlation (theory 13.15, changes between releases).
+# The changes of a statistic over several releases from year to year, and its mean level over all years. The noise of two
+# releases is independent, and so is the draw of their rows. This also holds if the later release started from the earlier
+# release. The start affects the released rows, but never the noisy tables. So the interval of a change combines the intervals
+# of the two years without a correlation (theory 13.15, changes between releases).
 
 T = TypeVar("T")
 
 CHANGES = (
-    "Changes: the interval of a difference combines the intervals of both years, whose noises are independent. Each interval "
-    "holds on its own: of twenty changes of zero, about one interval excludes zero."
+    "Changes: the interval of a difference combines the intervals of the two years, whose noise is independent. Each "
+    "interval holds on its own: of twenty changes of zero, about one interval excludes zero."
 )
 SAME_PERSONS = (
-    "Population, changes: the years are treated as independent samples. If they contain the same persons, changes are "
+    "Population, changes: the years are treated as independent samples. If the years contain the same persons, changes are "
     "usually known more precisely."
 )
-LEVEL = "Level: the mean of the years, weighted by their numbers of released rows."
+LEVEL = "Level: the mean over the years, weighted by the number of released rows in each year."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """The question as read for one release, and the averages for each group."""
+    """A question as read for one release, and the averages of each group of this question."""
 
     name: str
     tables: NoisyTables
@@ -395,7 +405,7 @@ def trend(
 ) -> Estimate:
     """Estimate a share, mean or median in several releases, with intervals for the changes and for the mean level of all years.
 
-    The level is the mean of the years, weighted by their rows. Medians have no level.
+    The level is the mean over the years, weighted by the number of rows in each year. Medians have no level.
 
     Parameters
     ----------
@@ -406,27 +416,32 @@ def trend(
 
     Returns
     -------
-    The numbers of each year and the level (`terms`), and the changes from each year to the next and from the first to the last
-    (`contrasts`).
+    The numbers of each year and the level (`terms`), and the changes (`contrasts`): from each year to the next, and from the
+    first year to the last.
 
     Raises
     ------
-    InputError : as in `estimate`, with the name of the release; when releases have the same name or the same noise; when
-        different bins give the question different meanings.
+    InputError : as in `estimate`, with the name of the release in the message; when releases have the same name or the same
+        noise; when different bins give the question different meanings.
     """
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
-        raise InputError(f"expected at least two releases of different names or years, found {', '.join(names) or 'none'}.")
+        raise InputError(
+            "A trend needs several releases: expected at least two releases of different names or years, found "
+            f"{', '.join(names) or 'none'}."
+        )
     first = years[0]
     for index, year in enumerate(years[1:], 1):
         if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
-            raise InputError(f"{year.name}: expected what {first.name} has: {expected}.")
+            raise InputError(
+                f"{year.name}: the question means something else in this release than in {first.name}: expected {expected}."
+            )
         for earlier in years[:index]:
             if _same_noise(earlier, year):
                 raise InputError(
-                    f"{year.name}: expected noisy tables of its own, found the noisy tables of "
-                    f"{earlier.name}: a copy, or an erratum."
+                    f"{year.name}: expected noisy tables of its own, found the noisy tables of {earlier.name}. This release "
+                    f"is a copy or an erratum of {earlier.name}; leave one of the two out."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])
@@ -485,7 +500,8 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
         asked = asked_of(question, published)
         if asked.kind == "slope" or asked.groups:
             raise InputError(
-                f"{question!r}: expected a share, mean, median or quantile in several releases, found another question."
+                f"{question!r}: a trend answers only some questions: expected a share, mean, median or quantile, found "
+                "another kind of question."
             )
         tables, times = NoisyTables(published), measured_times(published, None) or 1.0
         return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
@@ -513,7 +529,7 @@ def _same_noise(first: _Year, second: _Year) -> bool:
 
 
 def _name(folder: Path) -> str:
-    """Return the year of a release in a plan over years, otherwise the name of its folder."""
+    """Return the year of a release in a plan over years; otherwise return the name of the release's folder."""
     try:
         series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
@@ -535,12 +551,15 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
     Parameters
     ----------
-    among : number of intervals that share the risk.
+    among : number of intervals among which the risk is divided.
     """
     lost = sum(1 - confidence - year.tables.kept.spare(confidence) for year in years)
     risk = 1 - confidence - lost
     if not risk > 0:
-        raise InputError(f"expected a confidence that leaves room for {len(years)} releases, found {confidence:g}.")
+        raise InputError(
+            f"The confidence leaves no risk to divide: expected a confidence that leaves room for {len(years)} releases, "
+            f"found {confidence:g}. Ask for a lower confidence or fewer releases."
+        )
     return 1 - risk / math.prod(year.times for year in years) / among
 
 

@@ -31,18 +31,19 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """Facts about the counts R (n_cells,) of the rows that a release used, and about the counts of the released rows.
+    """The facts about the counts R (n_cells,) of the rows that a release used, as linear constraints.
 
-    A cell is a combination of bins of some columns, or several combinations that the query treats as one.
+    A cell is a combination of bins of some columns, or several such combinations that the query treats as one cell.
 
     Attributes
     ----------
     columns : names of the columns, in the order of the release.
     synthetic : (n_cells,) counts of the released table; R has as many rows.
-    representative : (n_cells,) for each cell, one of its combinations of bins (the last column varying fastest).
+    representative : (n_cells,) for each cell, the index of one of its combinations of bins. In this index, the last column
+        varies fastest.
     kept : (n_cells,) False for cells whose rows all break a plausibility rule.
     low, high : (n_cells,) limits low <= R <= high.
-    rows : (n_rows, n_cells) sparse matrix of the constraints rows . R <= row_limits.
+    rows : (n_rows, n_cells) sparse matrix of the constraints rows @ R <= most. R <= row_limits.
     """
 
     columns: tuple[str, ...]
@@ -55,9 +56,8 @@ class Facts:
     row_limits: np.ndarray
 
 
-# The limits that a release gives for its file at one confidence, for all columns.
-#
-# The limits concern the rows R that the release used, and the number of further rows of the file that the rules keep.
+# The limits for the file that follow from a release at one confidence, for all columns. The limits concern the rows R that the
+# release used, and the number of further rows of the file that the rules keep.
 
 
 class Knowledge:
@@ -66,8 +66,8 @@ class Knowledge:
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
             raise InputError(
-                f"{release.folder}: expected figures about all rows, found figures about {release.figures_about}. "
-                "Such criterion values give no bound for all rows."
+                f"{release.folder}: a bound needs criterion values about all rows: expected criterion values about all rows, "
+                f"found criterion values about {release.figures_about}. Such criterion values give no bound for all rows."
             )
         self.release, self.n = release, release.n_rows
         check_confidence(confidence)
@@ -171,7 +171,7 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
 # bounds).
 
 MAX_CELLS = 10_000
-"""Largest number of cells of the program. In larger programs, bins that the query does not distinguish are merged."""
+"""Largest number of cells in the linear program. In larger programs, bins that the query does not distinguish are merged."""
 
 MAX_ENTRIES = 400_000
 """Largest number of entries of the program's matrix. In larger programs, sub-tables are left out; the bounds are then wider,
@@ -216,11 +216,11 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return a lower bound on the number of rows of the file in each group of a column that have a value of `averaged`. If the
-    column is None, all rows are one group.
+    """Return a lower bound on the number of rows of the file in each group of a column, counting rows with a value of
+    `averaged`. If the column is None, all rows are one group.
 
-    The bound comes from the table of the column or, if the averaged column can have missing values, from the table of both
-    columns.
+    The bound comes from a table that gives these counts: the table of the column or, if the averaged column can have missing
+    values, the table of both columns.
     """
     present = knowledge.release.by_name[averaged].present
     whole = present == len(knowledge.release.by_name[averaged].labels)
@@ -240,7 +240,7 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """(n_cells,) numbers of an averaged column: its representative value in S, and its lowest and highest value in R."""
+    """(n_cells,) numbers of an averaged column: the representative value in S, and the lowest and the highest value in R."""
 
     number: np.ndarray
     lowest: np.ndarray
@@ -277,7 +277,7 @@ class _Builder:
             synthetic=self.synthetic,
             representative=np.ravel_multi_index(np.ix_(*first), self.shape).ravel(),
             kept=self.kept,
-            low=np.minimum(self.low, self.high),  # crossed limits: one of them is wrong; the program stays solvable
+            low=np.minimum(self.low, self.high),  # two limits cross, so one of them is wrong; the program stays solvable
             high=self.high,
             rows=self._matrix(),
             row_limits=np.concatenate([*self.limits, np.zeros(0)]),
@@ -305,7 +305,9 @@ class _Builder:
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Add the limits of single cells: the limits of their errors, and the cells that the rules exclude in the file."""
+        """Add the limits of single cells. These limits come from the errors of the cells, and from the cells that the rules
+        exclude in the file.
+        """
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
             forbidden = excluded(rule, self.schema)
@@ -424,9 +426,9 @@ class _Builder:
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
         """Add limits on the mean of a group that has at least `smallest` rows in R.
 
-        Let m be the size up to which the criterion fills a small group with the middle w of its range, mu the mean in S, and e
-        the limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows in R, and at
-        most (m
+        The criterion fills a group of fewer than m rows up to m rows with the value w, the middle of its range. Let mu be the
+        mean in S, and e the limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows
+        in R, and at most (m
         - size) max(0, mu + e - w) otherwise; likewise from below. A row's value is at least the lowest value of its bin. So the
         sum of (lowest - mu - e) R(cell) over the cells has the same limit. The limit from below uses the highest value instead.
         """
@@ -449,9 +451,9 @@ class _Builder:
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
         """Add limits on the count of a condition, which follow from pairs of similar rows.
 
-        A row of R that meets the condition is unmatched, or its partner in S meets the condition or is one step outside it. A
-        row of S is unmatched, or has a partner in R that meets the condition, if all cells similar to the row's cell meet the
-        condition.
+        A row of R that meets the condition is unmatched, or its partner in S meets the condition or is one step outside the
+        condition. A row of S is unmatched, or has a partner in R that meets the condition, if all cells similar to the row's
+        cell meet the condition.
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)
@@ -470,14 +472,15 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return, for each cell of the program, the (n_cells,) index of the cell that contains it in the table of these
-        axes."""
+        """Return an (n_cells,) array that maps each cell of the program to the index of the cell that contains it in the table
+        of these axes.
+        """
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return an (n_cells,) mask of the program's cells in these bins of a column; None if these bins were merged with
-        others.
+        """Return an (n_cells,) mask of the program's cells in these bins of a column; None if these bins were merged with other
+        bins.
         """
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0

@@ -1,23 +1,23 @@
-"""Compute limits of true errors from a release: its criterion values, its measured tables and the draw of its rows.
+"""Compute limits of true errors from a release, using its criterion values, its measured tables and the draw of its rows.
 
-Every criterion value of a release met its threshold. This value is the true error E of the candidate plus Laplace noise of
-scale b. It is published only if it is at most the threshold T. Candidates with large errors are published only if their noise
+Every criterion value of a release met its threshold. The value is the true error E of the candidate plus Laplace noise of scale
+b. The value is published only if it is at most the threshold T. Candidates with large errors are published only if their noise
 is favourable, so "criterion value + b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into
 account. Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error E, a
 value of at most v has the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
-The probability p falls as E grows, and equals kappa = exp(-(T - v)/b) for every E >= T: above the threshold, the distribution
-of an accepted criterion value no longer depends on E. The limit is the E at which p(v; E) equals the risk. For kappa < risk,
-the limit is
+The probability p falls as E grows, and equals kappa = exp(-(T - v)/b) for every E >= T. Above the threshold, the distribution
+of an accepted criterion value does not depend on E. The limit is the E at which p(v; E) equals the risk. For kappa < risk, the
+limit is
 
     v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ),
 
-The limit is never above T. For a criterion value far below the threshold, it is v + b ln(1 / (2 risk)), as without selection.
-With kappa >= risk, the criterion value is so close to its threshold that the limit is infinite. Given the released table, the
-probability that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (theory 13.1,
-limit behind an accepted figure).
+The limit is never above T. For a criterion value far below the threshold, the limit is v + b ln(1 / (2 risk)), as without
+selection. With kappa >= risk, the criterion value is so close to its threshold that the limit is infinite. Given the released
+table, the probability that its true error exceeds the limit is at most the risk, whatever the acceptance probability was
+(theory 13.1, limit behind an accepted figure).
 """
 
 from __future__ import annotations
@@ -46,14 +46,13 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
 
-# The number of rows of the file that the rules keep, as far as it is published, and the rows that criterion values describe.
-#
-# A release uses m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Statements about these
-# rows become statements about all K rows, with the error of the draw (theory 13.10, numbers of the file). K is known in one of
-# three ways: counted with noise, T = K + Z and m = T - margin; or stated; or published exactly.
+# The published information about the number of rows of the file that the rules keep, and the rows that criterion values
+# describe. A release uses m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Statements
+# about the released rows become statements about all K rows if the error of the draw is added (theory 13.10, numbers of the
+# file). K is known in one of three ways: counted with noise, T = K + Z and m = T - margin; or stated; or published exactly.
 
 RISK = 0.02
-"""The part of the risk for the noise of the number of rows, if this number has a limit of its own."""
+"""The part of the risk that the noise of the number of rows gets, if this number has its own limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +61,14 @@ class KeptRows:
 
     Attributes
     ----------
-    way : "whole" (all rows of the file), "exact" (K is published), "counted" (K with noise is published) or "stated" (K is at
+    way : "whole" (all rows of the file), "exact" (K is published), "counted" (K is published with noise) or "stated" (K is at
         least the stated number).
-    drawn : number of rows that the criterion values describe: a uniformly random subset of the kept rows.
-    number : K if it is published exactly; otherwise its noisy value (counted) or its lower bound (stated).
+    drawn : the number of rows that the criterion values describe. These rows are a uniformly random subset of the kept rows.
+    number : K if K is published exactly; otherwise the noisy value of K (counted) or the lower bound of K (stated).
     most : certain upper bound of K, the number of rows in the file.
     scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None without noise.
     margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
-    few : whether the counted number was below its margin, so that K has no lower bound.
+    few : whether the counted number was below the margin, so that K has no lower bound.
     """
 
     way: str
@@ -119,7 +118,9 @@ class KeptRows:
 
     @property
     def left_out(self) -> float:
-        """The share of the kept rows that the criterion values do not cover; its largest possible value if K is stated."""
+        """The share of the kept rows that the criterion values do not cover, or the largest possible value of this share if K
+        is stated.
+        """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
@@ -133,8 +134,9 @@ class KeptRows:
         if spare > 1e-9:
             return spare
         raise InputError(
-            f"expected a confidence below {1 - self.shortfall:g}, found {confidence:g}: with a probability of up to "
-            f"{self.shortfall:g} the rules kept fewer rows than the release used, and public rows were added."
+            f"The confidence exceeds what the draw of rows allows: expected a confidence below {1 - self.shortfall:g}, found "
+            f"{confidence:g}. With a probability of up to {self.shortfall:g}, the rules kept fewer rows than the release "
+            "used, and public rows were added."
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
@@ -145,12 +147,10 @@ class KeptRows:
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return the largest number of kept rows that were not drawn, wrong with probability at most `risk` in addition to the
-        shortfall.
-        """
+        """Return the largest number of kept rows that were not drawn. The result is wrong with probability at most `risk`."""
         if self.scale is None:
             return self.most - self.drawn
-        reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the law is symmetric
+        reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the distribution is symmetric
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
@@ -171,19 +171,17 @@ class KeptRows:
 
 
 # Limits on counts in the original table, from published noisy tables, for all sums of counts together (theory 13.3, measured
-# sums).
-#
-# A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`). The
-# error of a sum of k such counts is the sum of k noises, whose distribution is known (theory 13.5, limits of noise); the same
-# holds for weighted sums.
-#
-# The sums are fixed beforehand. They are: every cell of every sub-table of a measured table, the first 1, 2, ... bins of every
-# ordered column, the sums of a column's numbers in bins of another column, and every measured sum of scores. Each sum gets an
-# equal part of the risk, so all limits hold together (Bonferroni).
+# sums). A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`).
+# The error of a sum of k such counts is the sum of k independent noise terms, whose distribution is known (theory 13.5, limits
+# of noise). The same holds for weighted sums. The sums are fixed beforehand. These sums are the cells of every sub-table of a
+# measured table, the first 1, 2, ... bins of every ordered column, the sums of a column's numbers in bins of another column,
+# and every measured sum of scores. Each sum gets an equal part of the risk, so all limits hold together (Bonferroni).
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a t with Pr[|sum of `count` independent noises with this distribution| > t] <= risk, for a risk in (0, 1)."""
+    """Return a t such that the absolute sum of `count` independent noise terms with this distribution exceeds t with
+    probability at most `risk`. The risk is in (0, 1).
+    """
     return noise_limit(((noise, 1, count),), risk)
 
 
@@ -238,8 +236,9 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and highest possible counts in the table of these columns, in order; None if the table was not
-        measured."""
+        """Return the lowest and highest possible counts in the table of these columns, in order; None if this table was not
+        measured.
+        """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
 
@@ -276,7 +275,7 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield upper and lower limits of every measured sum of products."""
+        """Yield the upper and the lower limit of every measured sum of products."""
         from synthrelease.generators.measured_noise import entry_limit  # few readers need sums
 
         for measured in self.measurements.sums:
@@ -308,8 +307,8 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number of parts into which the risk of a limit is divided; None if no tables are published, or if the number
-    of measurements has no upper bound.
+    """Return the number of parts into which the risk of a limit is divided. The result is None if no tables are published, or
+    if the number of measurements has no upper bound.
 
     The number is an upper bound on the mean number of measurements before the release. For shared measurements, the number of
     parts is the number of binnings that could have been published.
@@ -322,7 +321,9 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values and the numbers of noisy counts of a measured table, added up over all its other columns."""
+    """Return the noisy counts of a measured table, summed over all its other columns, and the number of noisy counts in each
+    sum.
+    """
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
 
@@ -377,8 +378,8 @@ def _in_order(release: PublishedRelease, name: str) -> int:
     return column.present if column.ordered else 0
 
 
-# Part of the risk for the absolute error, which every bound uses. The part is fixed, so that it does not depend on a
-# criterion value.
+# Part of the risk for the absolute error, which every bound uses. This part is fixed, so that it does not depend on a criterion
+# value.
 _SHARE_OF_ABSOLUTE = 0.5
 
 
@@ -392,10 +393,10 @@ class Limit:
     Attributes
     ----------
     index : position of the criterion in the release.
-    score : its released criterion value.
+    score : the released value of this criterion.
     limit : the upper limit of the true error, in the unit of the criterion value; infinite if the criterion value gives no
         limit.
-    risk : upper bound of the probability, given the released table, that the true error is larger.
+    risk : upper bound on the probability, given the released table, that the true error exceeds the limit.
     """
 
     index: int
@@ -423,7 +424,10 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     usable = [i for i, score in enumerate(release.criteria) if _has_known_noise(score) and _usable(score.kind)]
     if not usable and measured_times(release, acceptance) is None:
         example = next(filter(_usable, CRITERIA))
-        raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {example!r}; found none.")
+        raise InputError(
+            f"{release.folder}: no criterion of this release bounds errors, so no answer has a bound: expected a criterion "
+            f"that bounds errors, such as {example!r}; found no such criterion."
+        )
     return tuple(
         Limit(
             index=i,
@@ -451,14 +455,15 @@ def check_confidence(confidence: float) -> None:
 
     Raises
     ------
-    InputError : when it is not at least 0.5 and below 1.
+    InputError : when the number is below 0.5 or at least 1.
     """
     if not 0.5 <= confidence < 1:
         raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Return the risks for the limits of criterion values and for published measurements: half each, if there are measurements.
+    """Return two risks: the risk for the limits of criterion values, and the risk for published measurements. Each is half of
+    the whole risk if there are measurements.
 
     The division depends on which files are published, never on a criterion value or a noisy count.
     """
@@ -481,7 +486,10 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
 
 def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
-        raise InputError(f"criterion {score.name!r}: expected the noise of its figure, found none.")
+        raise InputError(
+            f"criterion {score.name!r}: expected the noise of the released value in release.json, found no noise. Write the "
+            "documents again with the version that made the release."
+        )
     if score.one_noise is not None:  # the noise was added after acceptance
         return score.one_noise.upper(score.value, score.sensitivity, n, risk)
     step = noise_grid(score.sensitivity, n).step
@@ -502,12 +510,12 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
 
     Parameters
     ----------
-    value, threshold : the released criterion value and its threshold.
+    value, threshold : the released value of the criterion and the threshold of the criterion.
     scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
     step : step of the grid to which criterion values are rounded. In the tails, discrete noise of z steps from 0 is at most as
-        likely as continuous noise that is half a step nearer to 0 (1/(1+a) <= a^(-1/2)/2). Rounding changed the value by half a
-        step at most.
+        likely as continuous noise that is nearer to 0 by half a step (1/(1+a) <= a^(-1/2)/2). Rounding changed the value by at
+        most half a step.
     """
     if not value <= threshold:
         return math.inf

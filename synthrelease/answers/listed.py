@@ -52,15 +52,16 @@ class EstimateLine:
         "risk difference", "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics
         that begin with "weighted" count every row with its design weight. All other statistics count every row once.
     column, value : for a share or count, the counted rows have this value (a bin's label) in this column. For a mean, median or
-        slope, `column` is the column that it describes. For a median, `value` is the label of its bin.
+        slope, `column` is the column that the number describes. For a median, `value` is the label of the bin that contains the
+        median.
     by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is the number
         of rows with both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
-    estimate, standard_error : the estimate from the noisy tables and its standard error; None if it is not estimable. The
-        standard error is also None for a count in a question.
+    estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if it is not
+        estimable. The standard error is None in the same case, and for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
     population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both
-        limits are None if the release declares that its rows are no simple random sample, and for the cells of pairs.
+        limits are None if the release declares that the rows are no simple random sample, and for the cells of pairs.
     told : "yes" if the number is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
@@ -87,7 +88,7 @@ class EstimateLine:
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "population_lower", "population_upper")
 NAMES = tuple(field.name for field in fields(EstimateLine))
 _FROM_ESTIMATE = len(NAMES) - NAMES.index(NUMBERS[0])
-"""Number of fields of a line from the first number on; no field there has a comma or a quotation mark."""
+"""Number of fields of a line that follow the text fields. None of these fields has a comma or a quotation mark."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +146,7 @@ def pairs(
 
     Parameters
     ----------
-    measured : the columns of each noisy table. A pair is listed if some table contains both columns.
+    measured : the columns of each noisy table. A pair is listed if some noisy table contains both columns of the pair.
     """
     held = [set(columns) for columns in measured]
     together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= names for names in held)]
@@ -190,7 +191,7 @@ def without_exponents(content: bytes) -> bytes:
 
 def _six(value: float | None) -> str:
     """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all digits
-    after rounding: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change it.
+    after rounding: 1234567.8 becomes 1234570. So a program that reads the file and writes the file again does not change it.
     """
     if value is None:
         return ""
@@ -201,7 +202,7 @@ def _six(value: float | None) -> str:
 def _asked(
     release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of an intended question; none if no noisy table answers it."""
+    """Yield the lines of an intended question. There are no lines if no noisy table answers the question."""
     try:
         answer = answered(release, question, confidence=confidence, as_first=as_first)
         read = (parse_question if as_first else asked_of)(question, release)
@@ -306,8 +307,8 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, 
 def _cells(
     tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the share and the number of rows of each cell of two columns, for the file only. The share is within the groups of
-    `by`.
+    """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The share is within
+    the groups of `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
@@ -356,8 +357,9 @@ def _lines(
 def _count(
     term: Term, tables: NoisyTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return the line with the number of rows that a share counts or, if weighted, the number of persons that they
-    represent."""
+    """Return the line with the number of rows that a share counts or, if the share is weighted, with the number of persons that
+    these rows represent.
+    """
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
     return _line("count", term.rows, error, term, ends, possible, {**fixed, "unit": unit})

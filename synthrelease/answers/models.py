@@ -1,7 +1,8 @@
 """Answer questions that were measured directly ([[models]]): means, coefficients and ratios of exact values.
 
-The published sums use exact values instead of bins. Their noises have a known joint distribution. So every answer is a ratio of
-two noisy sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
+The published sums use exact values instead of bins. The noise terms of the sums have a known joint distribution. So every
+answer is a ratio of two noisy sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named
+models).
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 
 MEASURED = "The sums use the exact values of the rows, not representative values of bins. Values are clipped: {limits}."
-GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval allows for that."
+GRID = "Each value counts as the nearest multiple of {step:.15g} ({column}); the interval allows for this rounding."
 SPREAD = (
-    "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table, or "
-    "taken as the largest that its mean allows."
+    "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table; "
+    "otherwise it is taken as the largest variance that the mean of the column allows."
 )
 UNEQUAL = 4.0
 """Assumed largest ratio of a row's variance around the line to the mean variance (theory 13.19, named models)."""
 VARIANCES = (
-    "Population: twice the standard error that equal variances around the line would give, so that groups of rows may vary "
-    "around it up to twice as much as rows do on average."
+    "Population: the standard error is twice the standard error under equal variances around the line. So groups of rows may "
+    "vary up to twice as much around the line as rows do on average."
 )
 FIRST_ORDER = "The noise of the other columns in a coefficient is approximated to first order, and its bias to second order."
 NORMAL = "The error from drawing rows is taken as normal."
@@ -49,7 +50,9 @@ NORMAL = "The error from drawing rows is taken as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers in an answer, each with its name, group and unit. For two groups, the averages of both groups as well."""
+    """The numbers in an answer, each with its name, group and unit. For two groups, the answer also has the averages of the two
+    groups. For two groups, the averages of both groups as well.
+    """
 
     averages: tuple[tuple[str, str, str, Average], ...]
     possible_width: float
@@ -74,7 +77,8 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[Model, ModelPart | None] | None:
-        """Return the model of a question that was measured, or that follows from measured sums; None for any other question.
+        """Return the model behind a question that was measured, or that follows from measured sums. The result is None for any
+        other question.
 
         Raises
         ------
@@ -120,11 +124,14 @@ class MeasuredModels:
         """
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:
-            raise InputError(f"{model.words.text!r}: expected sums that share one noise, found several noises.")
+            raise InputError(
+                f"{model.words.text!r}: the sums of one question must share their noise: expected sums that share one noise, "
+                "found several noise terms. Run `synthrelease verify` on the folder."
+            )
         return self.noises[used.pop()]
 
     def _sum(self, model: Model, function: RowFunction) -> tuple[float, np.ndarray]:
-        """Return a noisy sum, and the weights of the noises in its error."""
+        """Return a noisy sum, and the weights with which the noise terms enter its error."""
         noise = self._noise(model)
         weights = np.zeros(noise.size)
         if not function.factors and function.rows.every:
@@ -181,8 +188,8 @@ class MeasuredModels:
         """Return an upper estimate of the sum of squares around a mean.
 
         The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
-        allows. The result is `most`, the largest value that the mean allows, in three cases: there is no such table, the model
-        covers only some rows, or the estimate exceeds `most`.
+        allows. The result is `most`, the largest value that the mean allows, in three cases. Either no such table exists, or
+        the model covers only some rows, or the estimate exceeds `most`.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
@@ -417,11 +424,11 @@ def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int
     """Return half of the expected width of each 95% interval of an answer, before anything is measured. Only noise is counted.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
-    are uncorrelated, the standard deviation of each is a quarter of the width of its limits, and all slopes are small.
+    are uncorrelated, the standard deviation of each column is a quarter of the width of its limits, and all slopes are small.
 
     Parameters
     ----------
-    n : number of rows that the release uses; all are taken to count.
+    n : the number of rows that the release uses; all these rows are assumed to count.
     n_groups : number of groups, for means of groups.
 
     Examples

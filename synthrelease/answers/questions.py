@@ -37,20 +37,20 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published.options import DesignPart
 
-# Conditions on the released bins: the grammar of the plausibility rules, applied to bins instead of values.
-#
-# Each comparison is either surely true in a bin, only possibly true, or false (Kleene's three-valued logic). A query must be
-# decided in every bin, because a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a
-# cell of the released table if it is surely true there. In a bin of missing values, every comparison is possibly true, and none
-# is surely true. So neither a condition nor its negation counts a row with a missing value; `is missing` does.
+# Conditions on the released bins: the grammar of the plausibility rules, applied to bins instead of values. Each comparison is
+# either true for every value in a bin, true for some values only, or false for every value (Kleene's three-valued logic). A
+# query must be decided in every bin, because a condition that cuts a bin cannot be answered from the release. A plausibility
+# rule excludes a cell of the released table if the rule is true for every value in the cell. In a bin of missing values, every
+# comparison is possibly true, and no comparison is surely true. So a row with a missing value is counted neither by a condition
+# nor by its negation; only `is missing` counts it.
 
 LONGEST = 20_000
 """Largest number of characters of a question."""
 MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
-"""Two (n_present,) masks over the bins of values: bins in which a comparison is true for every value, and bins in which it is
-true for some value."""
+"""Two (n_present,) masks over the bins of values. The first marks bins in which a comparison is true for every value, the
+second marks bins in which the comparison is true for some value."""
 
 
 class AskedOf(Protocol):
@@ -75,7 +75,7 @@ class Condition:
 
     Attributes
     ----------
-    decided : for a narrowed condition, the columns that decide it, and the mask over their bins.
+    decided : for a narrowed condition, the columns that decide the condition, and the mask over the bins of these columns.
     """
 
     text: str
@@ -102,9 +102,10 @@ class Condition:
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
-        So a noisy table without these columns can answer the question, and the answer is the same as without the columns. Each
-        column is left out in turn if the others still decide the condition for every possible cell. A cell in which the rules
-        allow no row is treated like the first possible cell. So every cell meets either a condition or its negation.
+        So a noisy table without these columns can answer the question, and the answer is the same as without the columns. The
+        function tries to leave out each column in turn. It does so if the remaining columns still decide the condition for
+        every possible cell. A cell in which the rules allow no row is treated like the first possible cell. So every cell meets
+        either a condition or its negation.
 
         Parameters
         ----------
@@ -178,7 +179,10 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
     else:
         parts = list(comparisons(rule))
         if len(parts) > MOST_COMPARISONS:
-            raise InputError(f"{cut(text, 200)!r}: expected at most {MOST_COMPARISONS} comparisons, found {len(parts)}.")
+            raise InputError(
+                f"{cut(text, 200)!r}: the condition is too long: expected at most {MOST_COMPARISONS} comparisons, found "
+                f"{len(parts)}. Ask several shorter questions."
+            )
         for part in parts:
             _refuse_cut(part, release.by_name[part.column], cut(text, 200))
         return Condition(text=text, rule=rule)
@@ -211,18 +215,21 @@ def in_one_line(text: str) -> str:
     InputError : for a text that is too long for a question.
     """
     if len(text) > LONGEST:
-        raise InputError(f"{cut(text, 60)!r}: expected a condition of at most {LONGEST} characters, found {len(text)}.")
+        raise InputError(
+            f"{cut(text, 60)!r}: the question is too long: expected a condition of at most {LONGEST} characters, found "
+            f"{len(text)} characters."
+        )
     return " ".join(text.split())
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) value of each cell of a table, from the values of the bins of one of its columns."""
+    """Return the (n_cells,) value of each cell of a table, taken from the value of the cell's bin in one column."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
     """Return a mask of the cells over these columns in which a plausibility rule is true for every value; None if the rule
-    names other columns.
+    names columns outside the table.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
@@ -308,8 +315,8 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
     advice = " Limits between bins near it: " + " and ".join(f"{edge:.15g}" for edge in near) + "." if near else ""
     raise InputError(
         f"{text!r}: expected limits between the released bins of {column.name!r}, found '{part.column} {part.operator} "
-        f"{part.value:.15g}', which cuts {listing(cuts)}: the released table does not distinguish the values in it. "
-        f"The bins are {listing(column.labels, 40)}.{advice}"
+        f"{part.value:.15g}', which cuts {listing(cuts)}. The released table does not distinguish the values in this bin. The "
+        f"bins are {listing(column.labels, 40)}.{advice}"
     )
 
 
@@ -317,7 +324,7 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return the (n_present,) representative value of each bin; 0 for a bin without one."""
+    """Return the (n_present,) representative values of the bins; 0 for a bin without a representative value."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
@@ -347,14 +354,14 @@ class Question:
     Attributes
     ----------
     kind : "share", "mean", "median", "quantile" or "slope".
-    text : the question as it was given, with single spaces.
+    text : the question as the user wrote it, with single spaces.
     column : the column whose mean or median is requested, or the target of a regression; "" for a share.
     met : the condition whose share is requested; otherwise the condition that every row meets.
     where : the condition that counted rows meet.
     by : the column whose bins define the groups of a share, mean or median; "" for all rows together.
     on : the columns of a regression.
     groups : the two groups of a comparison, the exposed one first; empty otherwise.
-    quantile : the probability of the requested quantile: the share of rows that do not exceed it.
+    quantile : the probability of the requested quantile, that is, the share of rows that do not exceed the quantile.
     weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
     slots : for a question about members, the same question about the member in each slot; their results are added up. The other
         fields then name columns of a member. `slots` is empty for a question about rows.
@@ -444,12 +451,16 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     on = _columns(words.on)
     if kind == "ratio" or not all(name.isidentifier() for name in on):
         raise InputError(
-            f"{cut(text, 200)!r}: expected a question that this release measured directly, found another one; noisy tables "
-            "do not tell it. The publisher can name it under [[models]] in the next release (docs/estimates.md)."
+            f"{cut(text, 200)!r}: the published noisy tables do not answer this question: expected a question that this "
+            "release measured directly ([[models]]), found another question. The publisher can name it under [[models]] in "
+            "the next release (docs/estimates.md)."
         )
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         targets = listing(on) or "none"
-        raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {targets}.")
+        raise InputError(
+            f"{cut(text, 200)!r}: a regression needs different columns: expected columns after 'on' that differ from each "
+            f"other and from {head!r}; found {targets}."
+        )
     if kind in QUANTILES:
         _check_order(release, head)
     else:
@@ -468,7 +479,10 @@ def _weight(text: str, release: AskedOf) -> str:
     InputError : when the release names no design weight, or a class of weights has no limits.
     """
     if release.design is None or release.design.weight is None:
-        raise InputError(f"{cut(text, 200)!r}: expected a release that names its design weight ([design] weight), found none.")
+        raise InputError(
+            f"{cut(text, 200)!r}: 'weighted' needs a design weight: expected a release that names its design weight ([design] "
+            "weight), found a release without design weight."
+        )
     if not np.isfinite(release.by_name[release.design.weight].value_limits).all():
         expected = f"classes of {release.design.weight!r} with limits (`bounds` of the column)"
         raise InputError(f"{cut(text, 200)!r}: expected {expected}, found an open class, in which a weight can have any size.")
@@ -485,7 +499,7 @@ def _check_order(release: AskedOf, name: str) -> None:
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     if not release.by_name[name].ordered:
-        raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have none.")
+        raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have no order.")
 
 
 def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
@@ -517,8 +531,8 @@ def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) 
     """Return why a question has another meaning in the other release, worded as the expected value in a message; None if the
     meanings are equal.
 
-    Means of representative values, medians, and groups by bins need the same bins in both releases. A number in a condition
-    needs the same limits of bins in both releases, and a category the same content.
+    Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. A number
+    in a condition needs bins with the same limits in the two releases, and a category needs bins with the same content.
 
     Parameters
     ----------
@@ -533,5 +547,5 @@ def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) 
         bins = [(each_.labels, each_.numbers, each_.lower, each_.upper, each_.categories) for each_ in (before, other_column)]
         by_bins = name in (first.column, first.by)
         if (by_bins and bins[0] != bins[1]) or any(held[0][label] != held[1][label] for label in held[0].keys() & held[1]):
-            return f"the same bins of {name}, found others"
+            return f"the same bins of {name}, found other bins"
     return None

@@ -1,9 +1,10 @@
 """Estimate slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured slopes).
 
 With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of the noisy A and b are
-known weighted sums of noises. For the slope of column k, let h be the row vector with h_k = 1 for which the noisy h A is 0 at
-all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the true table. The
-interval contains all slopes that this noise does not contradict. So the noise in X'X does not make slopes smaller.
+weighted sums of noise terms, with known weights. For the slope of column k, let h be the row vector with h_k = 1 such that the
+noisy h A is 0 in all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the
+true table. The interval contains all slopes that this noise does not contradict. So the noise in X'X does not make slopes
+smaller.
 
 For members, the sums over the slots are added. The sample consists of roots, so the sampling variance uses the squared sums
 over the members of each root (theory 13.14, figures of members).
@@ -33,7 +34,8 @@ class Slopes:
 
     Attributes
     ----------
-    file, population : the slopes for the rows of the file that the rules keep, and for a population of which they are a sample.
+    file, population : the slopes for the rows of the file that the rules keep, and the slopes for a population from which these
+        rows are a sample.
     robust : whether variances around the line may differ between rows, which needs one table with all columns. Otherwise the
         interval for a population assumes equal variances.
     """
@@ -51,7 +53,7 @@ class Moments:
     Attributes
     ----------
     values : (k + 1, k + 1) noisy sums of products; the target comes last.
-    weights : (k + 1, k + 1, n_noises) weights of the noises in their errors.
+    weights : (k + 1, k + 1, n_noises) weights of the noise terms in the errors of these sums.
     """
 
     values: np.ndarray
@@ -68,8 +70,8 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     joint = all(tables.number(part.columns) for part in question.parts)
     if question.weight and not joint:
         raise InputError(
-            f"{question.text!r}: expected a published noisy table that contains {listing(sorted(question.columns))} together, "
-            "found none: the variance of a weighted slope needs the squares of weights and of residuals."
+            f"{question.text!r}: the variance of a weighted slope needs the squares of weights and of residuals: expected a "
+            f"published noisy table that contains {listing(sorted(question.columns))} together, found no such table."
         )
     moments = _moments(tables, question, joint)
     check_noise(moments, tables.noises, question.on)
@@ -143,8 +145,9 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
         gaps = [name for name in names if _may_lack(tables, name, slot)]
         if gaps and not joint:
             raise InputError(
-                f"expected columns without missing values, or one published noisy table of {listing(names)} together, so "
-                f"that rows without missing values are known; found missing values in {listing(gaps)}, and no such table."
+                "Rows with missing values must be known for a slope: expected columns without missing values, or one "
+                f"published noisy table of {listing(names)} together; found missing values in {listing(gaps)}, and no such "
+                "table."
             )
         for first, second in combinations_with_replacement(range(size), 2):
             used = {names[position - 1] for position in (first, second) if position} | part.where.columns
@@ -201,7 +204,7 @@ def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the columns' variation in X'X is larger than its noise.
+    """Check that the variation of the columns in X'X is larger than the noise of X'X.
 
     Raises
     ------
@@ -216,15 +219,16 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
         if float((whitened**2 @ noises.variances).sum()) <= MOST_NOISE**2:
             return
     raise InputError(
-        f"expected columns whose sums of products exceed their noise, found {listing(on)}: in these rows the noise "
-        "hides whether they vary, or vary apart from each other. Ask for fewer columns, or for more rows."
+        f"In these rows, the noise hides whether {listing(on)} vary, or vary apart from each other: expected columns whose "
+        "sums of products exceed their noise, found columns whose sums do not exceed it. Ask for fewer columns, or for more "
+        "rows."
     )
 
 
 def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
     """Return the sampling variance of h X'(y - X theta). For members, the sample consists of roots."""
     size = len(theta)
-    if not joint:  # the square of a root's sum is at most its number of members times the sum of squares
+    if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]
         around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
         return len(question.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])

@@ -1,8 +1,8 @@
 """Decide what a release states about a question (covered by a criterion, bounded, or no statement) and which estimates it
 gives.
 
-The decision uses the kinds of the criteria and their limits (`limits`), and solves no linear program. So the card of a release
-and `bound` agree on every machine.
+The decision uses the kinds of the criteria and the limits of these criteria (`limits`). It solves no linear program. So the
+card of a release and `bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.settings.questions import QuestionTable
 
-# Which estimates are given: one rule for the command, JSON, estimates.csv and Python.
-#
-# No number is given if its interval covers at least half of the possible range, or has no end. No median is given if the bins
-# that may contain it cover at least half of the steps between the first and the last bin. No mean is given if an open bin alone
-# makes the mean this uncertain, because the mean would then depend on a number chosen for that bin.
+# Which estimates are given: one rule for the command, JSON, estimates.csv and Python. A number is not given if its interval has
+# no finite end or covers at least half of the possible range. A median is not given if the bins that may contain the median
+# cover at least half of the steps between the first and the last bin. A mean is not given if an open bin alone makes the mean
+# this uncertain. The mean would then depend on a number that somebody chose for this bin.
 
 WIDEST = 0.5
-"""An interval of at least this share of the possible range is too wide to be informative, so no number is given."""
+"""An interval is too wide to be informative if it covers at least this share of the possible range. Then no number is given."""
 
 _DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))
@@ -40,7 +39,7 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Return a question without the columns of its conditions that have no effect.
+    """Return a question without those columns of its conditions that have no effect.
 
     Raises
     ------
@@ -57,8 +56,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
-    """Return a term without its numbers if they are not estimable, and without numbers for a population if the rows are no
-    random sample.
+    """Return a term without its numbers if these numbers are not estimable, and without numbers for a population if the rows
+    are no random sample.
 
     Parameters
     ----------
@@ -132,10 +131,11 @@ class StatedAnswer:
 
     Attributes
     ----------
-    word : "covered by a criterion" (the criterion value includes the error of this answer), "bounded" (criteria or published
-        measurements limit the error) or "no statement".
+    word : one of three statements. "covered by a criterion" says that a criterion value includes the error of this answer,
+        "bounded" that criteria or published measurements limit the error, and "no statement" that neither holds.
     because : the criteria, or the reason why there is no statement.
-    estimated : the estimate from published noisy tables with its interval, in words; empty if release.json has no estimate.
+    estimated : the estimate from published noisy tables with its interval, in words; empty if release.json has no such
+        estimate.
     """
 
     word: Word
@@ -208,11 +208,13 @@ def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: 
     names += ["published measurements"] if release.measured else []
     if names:
         return StatedAnswer(word="bounded", because=", ".join(names), estimated=estimated)
-    return StatedAnswer(word="no statement", because="no released figure limits an error")
+    return StatedAnswer(word="no statement", because="no released criterion value limits the error")
 
 
 def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
-    """Return the estimate in release.json for an intended question, with its interval; empty if there is none."""
+    """Return the estimate in release.json for an intended question, with its interval. The text is empty if there is no such
+    estimate.
+    """
     if release.estimates is None or table not in release.intended:
         return ""
     part = release.estimates.intended[release.intended.index(table)]
@@ -220,7 +222,7 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the criterion whose value includes the error of this answer; empty if there is none."""
+    """Return the criterion whose value includes the error of this answer; empty if there is no such criterion."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)

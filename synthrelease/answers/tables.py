@@ -1,11 +1,11 @@
 """Estimate sums over the rows that a release uses, without bias, from all published noisy tables that contain the needed
 columns.
 
-If several tables contain the columns, each cell gets the mean of its values in these tables, weighted by inverse variances.
-Then the cells are adjusted so that they add up to the known number n, each in proportion to its variance. The weights depend
-only on public facts: the scales of the noise, the rules and the question. So every estimate is the true sum plus a known
-weighted sum of noises. The rows were drawn from the kept rows of the file, which adds a further error to statements about the
-file.
+If several tables contain the columns, each cell gets the mean of its values in these tables, weighted by the inverse variances
+of the values. Then the cells are adjusted so that they add up to the known number n. Each cell is adjusted in proportion to its
+variance. The weights depend only on public facts: the scales of the noise, the rules and the question. So every estimate is the
+true sum plus a weighted sum of noise terms with known weights. The rows were drawn from the kept rows of the file, which adds a
+further error to statements about the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 
 MAX_CELLS = 1_000_000
-"""Largest number of cells of the table of a question's columns."""
+"""Largest number of cells in the table over the columns of a question."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,8 +37,8 @@ class NoisySums:
     Attributes
     ----------
     values : (k,) estimates.
-    weights : (k, n_noises) weights of all noises in the errors: first the noises of the published cells, and last the noise of
-        the number of rows, which has weight 0.
+    weights : (k, n_noises) weights of all noise terms in the errors. First come the noise terms of the published cells. The
+        noise of the number of rows comes last, with weight 0.
         moments : (l,) estimates of further sums, without errors.
     """
 
@@ -49,8 +49,8 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin, with the weights of the noises in its error. Cells with equal weights are
-    combined. The last noise is the noise of the number of rows, which has weight 0.
+    """The estimated number of rows in one bin, with the weights of the noise terms in the error of this number. Cells with
+    equal weights are combined. The last noise is the noise of the number of rows, which has weight 0.
     """
 
     value: float
@@ -64,15 +64,16 @@ class NoisyTables:
     Attributes
     ----------
     kept : the information about the number of rows from which the used rows were drawn.
-    noises : the noises of all published cells and, last, the noise of the number of kept rows if this number was counted.
+    noises : the noise terms of all published cells and, last, the noise of the number of kept rows if this number was counted.
     """
 
     def __init__(self, release: PublishedRelease):
         published = release.measurements.tables if release.measurements else ()
         if not published:
             raise InputError(
-                "expected a release with published noisy tables (measurements.json), found one without: its rows alone do not "
-                "show their errors. `synthrelease bound` gives the range that the released criterion values allow."
+                "The rows alone do not show their errors: expected a release with published noisy tables "
+                "(measurements.json), found a release without noisy tables. `synthrelease bound` gives the range that the "
+                "released criterion values allow."
             )
         self.release = release
         self.kept = KeptRows.of(release)
@@ -125,7 +126,10 @@ class NoisyTables:
         columns = tuple(column for column in self.release.schema if column.name in chosen)
         cells = math.prod(len(column.labels) for column in columns)
         if cells > MAX_CELLS:
-            raise InputError(f"expected columns with at most {MAX_CELLS:,} combinations of bins, found {cells:,}.")
+            raise InputError(
+                f"The question combines too many bins: expected columns with at most {MAX_CELLS:,} combinations of bins, "
+                f"found {cells:,}. Use fewer columns."
+            )
         return columns
 
     def number(self, names: Iterable[str]) -> int:
@@ -177,9 +181,9 @@ class NoisyTables:
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield the number of rows in each bin of a column, as `sums` estimates it.
+        """Yield the estimated number of rows in each bin of a column (see `sums`).
 
-        All other cells of a table have the same weight if they have the same number of noises in every table.
+        All other cells of a table have the same weight if these cells combine the same number of noise terms in every table.
         """
         tables = [table for table in self.tables if name in table.columns]
         if not tables:
@@ -218,16 +222,17 @@ class NoisyTables:
             elif lacking:
                 reasons.append(f"{name!r} was measured with {beside or 'no partner column'}, not with {listing(lacking)}")
         if not reasons:
-            reasons = ["each two of them were measured together, but not all of them"]
+            reasons = ["each pair of these columns was measured together, but not all columns together"]
         return InputError(
-            f"expected columns that one published noisy table contains together, found {listing(names)}: {'; '.join(reasons)}. "
-            "`synthrelease bound` gives the range that the released criterion values allow."
+            "No noisy table contains all these columns: expected columns that one published noisy table contains together, "
+            f"found {listing(names)}: {'; '.join(reasons)}. `synthrelease bound` gives the range that the released criterion "
+            "values allow."
         )
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the combined tables over some columns: the (n_cells,) means, their (n_cells,) variances, and the (n_tables,
-    n_cells) weights. All three are 0 in cells that the rules exclude.
+    """Return the combination of the tables over some columns: the (n_cells,) means, the (n_cells,) variances of these means,
+    and the (n_tables, n_cells) weights. Means, variances and weights are 0 in cells that the rules exclude.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ends = tuple[float, float, float, float]
-"""The ends of two intervals: of the interval for the file, and of the interval for a population."""
+"""The ends of two intervals: first the interval for the file, then the interval for a population."""
 INTERVAL = ("low", "high", "population_low", "population_high")
 BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
-"""The fields of a term that contain these ends: by exact values, and by representative values."""
+"""The fields of a term that contain these ends: first by exact values, then by representative values."""
 
 CONSTANT = "constant"
 """The name of a regression's intercept."""
@@ -34,14 +34,14 @@ _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
 _BINNED = "of bin numbers"
 _OF_BINS, _OWN_VALUES = (f"estimate {_BINNED}", f"the file, {_BINNED}"), ("the file's own values", "population's own values")
 _HIDDEN = (
-    "Not estimable: the interval would cover half of all possible values or more, the group may have no row, or a mean depends "
-    "that much on an open bin."
+    "Not estimable: the interval would cover at least half of all possible values, or the group may have no row, or a mean "
+    "depends too much on an open bin."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number. A field is None if it is not estimable or does not belong to this kind of term.
+    """One estimated number. A field is None if the number is not estimable or does not belong to this kind of term.
 
     Attributes
     ----------
@@ -49,16 +49,18 @@ class Term:
         "difference of means" or "difference of medians".
     group : the bin of the column after "by", or the condition of one of two groups; "" without groups.
     unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
-    estimable : whether the term has a number. A term has no number if its interval covers half of the possible range or more,
-        if the group may have no row, or if the value of an open bin could change the mean that much (docs/estimates.md).
+    estimable : whether the term has a number. A term has no number in three cases: its interval covers at least half of the
+        possible range, the group may have no row, or the value of an open bin could change a mean by that much
+        (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
     standard_error : standard error from the noise and the draw of rows (delta method).
     low, high : the interval for the rows of the file that the rules keep, by exact values.
     population_standard_error : standard error from noise and sampling.
     population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
-        for a population are None if the release declares that the rows are no such sample.
-    binned_low, binned_high : the interval for the mean of representative values over the same rows; None if these equal the
-        exact values. Slopes then have only this interval, and low, high and the interval for the population are None.
+        for a population are None if the release declares that these rows are no simple random sample.
+    binned_low, binned_high : the interval for the mean of representative values over the same rows; None if representative
+        values equal the exact values. Slopes then have only this interval, and low, high and the interval for the population
+        are None.
     population_binned_low, population_binned_high : the same for a population.
     rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions. `rows` is None if the
         publisher stated only a lower bound of the number of kept rows. For weighted shares, the number of persons that these
@@ -116,11 +118,11 @@ class Estimate:
     question : the question.
     kind : "share", "mean", "median", "quantile" or "slope".
     by : the column whose bins define the groups; "" without groups.
-    terms : the estimated numbers: one share, mean or median, one for each bin of `by` that can have rows, or one slope for each
-        column.
+    terms : the estimated numbers. There is one share, mean or median for all rows or for each bin of `by` that can have rows,
+        or one slope for each column.
     contrasts : the comparison of two groups, whose own numbers are in `terms`; empty for other questions.
-    confidence : confidence of each interval on its own. With `together`, it holds for all intervals for the file at once, and
-        for all intervals for a population at once.
+    confidence : confidence of each interval on its own. With `together`, this is the confidence that all intervals for the file
+        hold at once, and likewise all intervals for a population.
     together : whether all intervals hold at once.
     n_intervals : number of intervals for the file. Without `together`, at most (1 - confidence) times this number miss on
         average.
@@ -167,8 +169,8 @@ class Estimate:
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be zero, given its noise and sampling error. The test uses representative
-        values if the term has them.
+        """Return whether a change or difference may be zero, given the noise and the sampling error. The test uses
+        representative values if the term has them.
         """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
@@ -250,8 +252,8 @@ def _promise(answer: Estimate) -> str:
     if answer.n_intervals == 1:
         return sentence
     return (
-        f"{sentence} Of these {answer.n_intervals} intervals for the file, {missed * answer.n_intervals:.2g} miss on average "
-        "at most; use --together for intervals that all hold at once."
+        f"{sentence} Of these {answer.n_intervals} intervals for the file, at most {missed * answer.n_intervals:.2g} miss on "
+        "average. Use --together for intervals that all hold at once."
     )
 
 
@@ -293,7 +295,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column, each as lines of equal length, the length of the longest value or heading word."""
+    """Return the cells of a column, each as lines of equal length. This is the length of the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)
@@ -407,7 +409,7 @@ def _between(
 
 
 def _rows_of(term: Term) -> str:
-    if term.name != "share":  # the level of several years is not a share of the rows of one year
+    if term.name != "share":  # the mean level over several years is not a share of the rows of one year
         return ""
     between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, lowest=0)
     return between if term.rows is None else f"{term.rows:,} ({between})"

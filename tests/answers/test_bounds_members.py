@@ -127,7 +127,10 @@ def test_the_farthest_mean_takes_weights_at_their_ends() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "message"),
-    [("median age", "that `synthrelease estimate` alone answers"), ("share age == 1 where persons < 1", "found none")],
+    [
+        ("median age", "that only `synthrelease estimate` answers"),
+        ("share age == 1 where persons < 1", "a condition that no member meets"),
+    ],
 )
 def test_what_is_not_bounded_is_said(asked: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -215,7 +215,7 @@ def test_intervals_together_share_the_risk_among_all_of_them(question: str, numb
     assert together.terms == estimate(made, question, confidence=1 - 0.05 / number).terms
     if number > 1:
         text = " ".join(str(alone).split())
-        assert f"Of these {number} intervals for the file, {0.05 * number:.2g} miss on average at most" in text
+        assert f"Of these {number} intervals for the file, at most {0.05 * number:.2g} miss on average" in text
         assert f"One or more of {number} intervals for the file miss" in " ".join(str(together).split())
     assert {row["intervals"] for row in csv.DictReader(together.csv.splitlines())} == {"together"}
 
@@ -269,7 +269,9 @@ def test_a_mean_with_an_open_bin_needs_a_cap_that_is_published() -> None:
     found = estimate(wide, "mean wage")
     assert not found.terms[0].estimable
     assert "not estimable" in found.short
-    assert "Open bins of wage ('3000-3999') end at its public bounds, 0 and 99996." in " ".join(str(found).split())
+    assert "Open bins of wage ('3000-3999') end at the public bounds of the column, 0 and 99996." in " ".join(
+        str(found).split()
+    )
     [line] = [line for line in listed(wide) if line.statistic.startswith("mean")]
     assert (line.told, line.estimate) == ("not estimable", None)
     capped, values = _wages(6_000)
@@ -311,7 +313,7 @@ def test_estimates_csv_has_no_interval_of_a_population_either() -> None:
 
 def test_a_question_whose_group_the_rules_leave_empty_is_refused() -> None:
     made = release(TABLE[TABLE[:, 0] > 0], ("ac",), rules=["a < 1"])
-    with pytest.raises(InputError, match="found one that the rules leave empty"):
+    with pytest.raises(InputError, match="found a group in which the rules allow no row"):
         estimate(made, "share c == 1: a == 1 against a == 0")
 
 

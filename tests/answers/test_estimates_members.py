@@ -291,9 +291,9 @@ def test_how_many_members_a_cell_allows_is_that_of_all_wide_rows() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("share work is missing", "shows which members exist, with 'work_1' and 'persons'; found none"),
+        ("share work is missing", "shows which members exist, with 'work_1' and 'persons'; found no such table"),
         ("mean age by rent", "found 'rent', 'age_1'"),
-        ("slope age on rent", "shows which members exist, with 'rent' and 'persons'; found none"),
+        ("slope age on rent", "shows which members exist, with 'rent' and 'persons'; found no such table"),
         ("mean agee", "found 'agee'"),
         ("share age < 1: work == 'yes' against age < 2", "without a row in both"),
     ],

@@ -220,7 +220,8 @@ def test_the_text_says_what_the_statement_is_with_measurements() -> None:
     text = str(ask(release(measured(ORIGINAL, "ab", None), absolute=0.3), {"query": "a == 0"}))
     assert "1 published noisy table: the error of each cell is at most" in text
     assert (
-        "With probability 0.05 at most, over all noise of the run, a table is released and one of these limits is wrong" in text
+        "With probability 0.05 at most, over all noise of the run, the run releases a table and one of these limits is wrong"
+        in text
     )
 
 

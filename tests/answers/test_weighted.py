@@ -260,7 +260,7 @@ def test_what_cannot_be_weighted_is_refused(question: str, expected: str) -> Non
 
 
 def test_bound_refuses_weights() -> None:
-    with pytest.raises(InputError, match="a question that `synthrelease estimate` alone answers"):
+    with pytest.raises(InputError, match="a question that only `synthrelease estimate` answers"):
         bound(survey(ROWS), "share y == 1 weighted")
 
 
