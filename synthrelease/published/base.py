@@ -1,4 +1,4 @@
-"""Define the base class of all parts of release.json, the files of a folder, checksums, and signatures.
+"""Define the base class of all parts of release.json. Also define the files of a folder, their checksums, and signatures.
 
 In every part, all fields are present, numbers are finite, and every epsilon is exact.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
-# The files of a bundle by name. Small files are kept in memory, large files stay on the disk and are read piece by piece.
+# The files of a bundle by name. Small files are kept in memory. Large files stay on the disk and are read block by block.
 
 HELD = 2**22
 """Largest size in bytes of a file that is kept in memory. Larger files stay on disk."""
@@ -39,8 +39,8 @@ class OnDisk:
 
     Attributes
     ----------
-    sha256 : checksum of its bytes when they were first read.
-    state : its size, and the attributes that show a later change.
+    sha256 : checksum of the bytes of the file when they were first read.
+    state : size of the file, and the attributes that show a later change.
     """
 
     path: Path
@@ -85,11 +85,11 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 Content = bytes | OnDisk
 """The content of a file: its bytes, or the file on the disk."""
 Keep = Callable[[str, Iterable[bytes]], Content]
-"""A function that takes the name and the pieces of a file, and stores the file."""
+"""A function that takes the name and the blocks of a file, and stores the file."""
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """Return a file in memory, made from its pieces. Use it for tables that are known to be small."""
+    """Return a file in memory, made from its blocks. Use this function only for tables that are known to be small."""
     return b"".join(pieces)
 
 
@@ -154,7 +154,7 @@ class Files(Mapping[str, bytes]):
         return self._digests[name]
 
     def holds(self, name: str, pieces: Iterable[bytes]) -> bool:
-        """Return whether a file has exactly these bytes. The comparison ends at the first piece that differs."""
+        """Return whether a file has exactly these bytes. The comparison ends at the first block that differs."""
         with opened(self.content(name)) as file:
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
@@ -181,7 +181,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
     Parameters
     ----------
     content : the bytes of the document.
-    reads : the format numbers that this version reads; the first is the number that it writes.
+    reads : the format numbers that this version reads; the first of them is the number that this version writes.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Return a text, after a check that it is a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it.
+    """Return a text after a check that the text is a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it.
 
     Raises
     ------
@@ -209,7 +209,7 @@ ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
 Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
-"""How a fact that is published exactly is known, and its place in release.json."""
+"""How the program knows a fact that is published exactly, and where release.json states the fact."""
 
 
 class Part(BaseModel):
@@ -225,7 +225,7 @@ class Part(BaseModel):
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the fields that have their default values. They are not written."""
+        """Return the fields of the part that have their default values. These fields are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -242,7 +242,7 @@ class Part(BaseModel):
 
         Raises
         ------
-        AttributeError : for a field that the value does not have. So no field keeps its default unnoticed.
+        AttributeError : for a field that the value does not have. So no field keeps its default value by mistake.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():
@@ -253,7 +253,8 @@ class Part(BaseModel):
     def value_of(self, kind: type[Value], **others: Any) -> Value:
         """Return the data class value from which `like` made this part, without the excluded fields.
 
-        Exact texts become fractions, lists become tuples, and numbers become floats if the data class has floats.
+        Texts that represent exact numbers become fractions, lists become tuples, and numbers become floats if the data class
+        has floats.
         """
         makes: dict[str, Callable[[Any], Any]] = {"Fraction": Fraction, "float": float, "tuple": tuple}
         fields: dict[str, Any] = {}
@@ -291,14 +292,13 @@ def six_digits(value: float | None) -> float | int | None:
 
 
 def upwards(value: Fraction) -> float:
-    """Return an exact epsilon as a float for display. It is rounded up, so it is never understated."""
+    """Return an exact epsilon as a float for display. The float is rounded up, so that epsilon is never understated."""
     return float(decimal_text(value))
 
 
 # Ed25519 signatures, which show who made a bundle. The signature is over SHA256SUMS, and so over every file in the bundle.
-#
-# Other tools can read the files: keys are in PEM, and the signature has 64 bytes. Without synthrelease, check it with
-# `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig`.
+# Other tools can read the files: keys are in PEM, and the signature has 64 bytes. Without synthrelease, check the signature
+# with `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig`.
 
 SIGNATURE, PUBLIC_KEY = "SHA256SUMS.sig", "public-key.pem"
 _MAX_KEY_BYTES = 10_000
@@ -317,7 +317,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     """
     key = parse_public_key(key_file(path))
     if key is None:
-        raise SigningError(f"{path}: expected an Ed25519 public key in PEM, found something else.")
+        raise SigningError(f"{path}: the key cannot be used: expected an Ed25519 public key in PEM, found something else.")
     return key
 
 
@@ -346,7 +346,7 @@ def public_pem(key: Ed25519PublicKey) -> bytes:
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """Return the SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
+    """Return the SHA-256 of the 32 bytes of the public key, as groups of four hexadecimal digits."""
     serialization = cryptography("hazmat.primitives.serialization")
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     digits = hashlib.sha256(raw).hexdigest()
@@ -371,7 +371,7 @@ def key_file(path: Path) -> bytes:
             return file.read(_MAX_KEY_BYTES)
     except OSError as error:
         problem = error.strerror
-    raise SigningError(f"{path}: expected a key file, found none that can be read ({problem}).")
+    raise SigningError(f"{path}: the key file cannot be read ({problem}): expected a key file, found no readable key.")
 
 
 # SHA256SUMS: the checksum of every other file, in the layout that `sha256sum --check` reads.
@@ -396,7 +396,7 @@ def checksum_file(contents: Mapping[str, bytes]) -> bytes:
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:
-    """Return checksums by file name; None if the content is not a SHA256SUMS file."""
+    """Return checksums by file name; None if the content is not in the form of SHA256SUMS."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
     checksums = {match[2]: match[1] for match in matches if match}

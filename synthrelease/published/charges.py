@@ -1,6 +1,6 @@
-"""Define the guarantee, its domain, the charges, the criteria and the selection in release.json.
+"""Define the parts of release.json about the guarantee: its domain, the charges, the criteria and the selection.
 
-Each part is made from a value and can return this value. Every epsilon is written twice: as a number, rounded up, and as the
+Each part is made from a value, and can return this value. Every epsilon is written twice: as a number, rounded up, and as the
 text of an exact fraction.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta in both forms: as numbers, rounded up, and as exact fractions."""
+    """Return epsilon and delta in two forms: as numbers, rounded up, and as exact fractions."""
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
@@ -58,7 +58,7 @@ class PersonPart(Part):
 
 
 class GuaranteePart(Part):
-    """The guarantee and its parts (theory 10, statement of the guarantee)."""
+    """The guarantee and the parts that state it (theory 10, statement of the guarantee)."""
 
     epsilon: Number
     epsilon_exact: ExactText
@@ -74,28 +74,28 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """Return the stated guarantee. The guarantee for a person follows from it."""
+        """Return the stated guarantee. The guarantee for a person follows from this guarantee for a record."""
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
 
 class DomainPart(Part):
-    """The files that the guarantee covers, and how the public rules treat their rows (theory 1.7, resizing).
+    """The files that the guarantee covers, and the way in which the public rules treat their rows (theory 1.7, resizing).
 
     This part, the columns' `bounds`, `missing` and `outside`, and the rules for raw rows determine the domain.
 
     Attributes
     ----------
     way : how the number of rows that the release used was determined: "whole", "counted", "stated" or "exact"
-        (`privacy.charges.RowsRule`). Its name in the file is "rows".
+        (`privacy.charges.RowsRule`). The name of this field in the file is "rows".
     file_rows : number of rows in the private file; None if the number of kept rows is published instead ("exact").
-    margin, shortfall : for a counted number, the margin that was subtracted from the noisy count, and a bound on the
+    margin, shortfall : for a counted number, the margin that was subtracted from the noisy count. `shortfall` bounds the
         probability that the result still exceeds the number of kept rows. In this case public rows filled the gap.
-    missing_values : the texts that count as missing.
+    missing_values : the strings that count as missing values.
     persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
         `records` of the guarantee's person, the largest number of rows used. The number of rows in the file is not published.
-    first_by : with `persons`, the columns that order a person's rows, or "random"; None in releases of earlier versions, which
-        ordered rows by released values.
+    first_by : with `persons`, the columns that order a person's rows, or "random"; None in releases of earlier versions,
+        because these ordered rows by released values.
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -147,11 +147,11 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree. `rule` names the rule by which its cost follows from its parts.
+    """A node of the charge tree. `rule` names the rule by which the cost of the node follows from the costs of its parts.
 
-    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Then epsilon and delta are 0
-    here, and a node above states both. `gaussian` is present if a mechanism with the curve rho a is also mu-Gaussian, with rho
-    = mu^2 / 2.
+    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta are then 0 at
+    this node, and a node above it states epsilon and delta. `gaussian` is present if a mechanism with the curve rho a is also
+    mu-Gaussian, with rho = mu^2 / 2.
     """
 
     name: str
@@ -176,14 +176,14 @@ class ChargePart(Part):
 
         Raises
         ------
-        BudgetError : when delta is 1 or more, or a node states both a curve and an epsilon.
+        BudgetError : when delta is 1 or more, or a node states a curve and an epsilon at the same time.
         """
         curve = None if self.renyi is None else self.renyi.curve()
         return self.value_of(Charge, renyi=curve, parts=tuple(part.charge() for part in self.parts))
 
     @property
     def rules(self) -> set[str]:
-        """Return the rules of this node and of all nodes below it."""
+        """Return the composition rules of this node and of all nodes below it."""
         return {node.rule for node in self.nodes()}
 
     def nodes(self) -> Iterator[ChargePart]:
@@ -201,15 +201,15 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Return the single mechanisms below this node, or the node itself if it has no parts."""
+        """Return the individual mechanisms below this node; the node itself if it has no parts."""
         return (node for node in self.nodes() if not node.parts)
 
 
-# A criterion in release.json: its threshold, its released value, and an interval for the exact value.
+# A criterion in release.json: the threshold, the released value, and an interval for the exact value.
 
 MOST_SHARING = 100
-"""Largest number of criterion values that share one noise. Equals `generators.measured_noise.MOST_NUMBERS`, which readers
-need not load."""
+"""Largest number of criterion values that one noise mechanism covers. Equals `generators.measured_noise.MOST_NUMBERS`, which
+readers need not load."""
 
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
@@ -220,8 +220,8 @@ class IntervalPart(Part):
 
     Attributes
     ----------
-    file_high : an upper limit, at 95%, on the same criterion value for all rows of the file that the rules keep, if the used
-        rows were drawn from them. Absent if no rows were drawn (then `high` holds for the file), and if there is no limit.
+    file_high : an upper limit, at 95%, on the criterion value for all rows of the file that the rules keep, if the used rows
+        were drawn from these rows. Absent if no rows were drawn (then `high` holds for the file), and if there is no limit.
     """
 
     level: Number
@@ -232,7 +232,7 @@ class IntervalPart(Part):
 
 
 class OneNoisePart(Part):
-    """The noise that several criterion values share: the number of values, and their total cost."""
+    """The noise that several criterion values share. The part states the number of these values, and their total cost."""
 
     figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
     epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
@@ -257,8 +257,8 @@ class CriterionPart(Part):
     best, worst : the range of exact criterion values; worst is null if there is no bound.
     decides : whether the decision compared this criterion value itself with the threshold.
     parameters : all other settings in the acceptance file.
-    one_noise : the noise that the criterion value shares with other criterion values; `epsilon` is then its part of the cost.
-        Absent for separate noise.
+    one_noise : the noise that this criterion value shares with other criterion values. `epsilon` is then this criterion's part
+        of the cost. Absent for separate noise.
     """
 
     name: str
@@ -281,18 +281,18 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The noise that the criterion value shares with other criterion values; None for separate noise."""
+        """The noise that the criterion value shares with other criterion values; None if the noise is separate."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
     def answered(self) -> bool:
-        """Return whether the published measurements answer the criterion. Then `value` bounds the exact criterion value from
-        above.
+        """Return whether the published measurements answer the criterion, without a further charge. Then `value` bounds the
+        exact criterion value from above.
         """
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """Return the criterion; None for a kind that this installation does not know.
+        """Return the criterion as an object; None for a kind that this installation does not know.
 
         Raises
         ------
@@ -310,7 +310,9 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Return a criterion with its value. `bundle.limits` computes the interval from the other fields."""
+        """Return the published form of a criterion, with its value. `bundle.limits` computes the interval from the other
+        fields.
+        """
         best, worst = figure_range
         return cls.like(
             score,
@@ -331,11 +333,12 @@ class CriterionPart(Part):
         return self.value_of(Score, one_noise=self.noise)
 
 
-# The selection in release.json: how rounds were repeated, and how each round was decided.
+# The selection in release.json. It states how rounds were repeated, and how each round was judged.
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided a round. The smallest slack of its criteria, plus noise, had to reach the margin.
+    """The single noisy test that decided a round. To pass the test, the smallest slack of the criteria plus noise had to reach
+    the margin.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.
@@ -347,10 +350,10 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The probability that any bound is wrong, of the criteria that measurements answer.
+    """The risk that any bound is wrong, over all criteria that published measurements answer.
 
     `risk_exact` is divided evenly among the possible `transformations`. The part of a transformation is divided among the sums
-    that its bounds use.
+    that the bounds of this transformation use.
     """
 
     risk_exact: ExactText
@@ -358,11 +361,12 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """The selection: the number of configurations, the test that decided a round, and the distribution of the number of rounds.
+    """The selection. It states the number of configurations, the test that decided a round, and the distribution of the number
+    of rounds.
 
-    `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated
-    negative binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution
-    with finitely many values. It is absent for other distributions, and `stop_probability` is null exactly if `rounds` is
+    `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
+    binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with
+    finitely many values. `rounds` is absent for other distributions, and `stop_probability` is null exactly if `rounds` is
     present. `bounds` is absent if measurements answer no criterion.
     """
 
@@ -393,7 +397,7 @@ class SelectionPart(Part):
         ValueError : when the part does not state exactly one valid distribution.
         """
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
-            raise ValueError("expected one law of the number of rounds")
+            raise ValueError("expected exactly one distribution of the number of rounds")
         if self.rounds is not None:
             return SelectionRule(rounds=FiniteLaw.of({int(k): Fraction(share) for k, share in self.rounds.items()}))
         shape = None if self.shape is None else Fraction(self.shape)

@@ -19,7 +19,8 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin: The edges [from, below) of a bin of numbers, with null for an open end; or its categories; or missing values.
+    """A bin. A bin of numbers has the edges [from, below), with null for an open end. Other bins have categories, or are the
+    bin of missing values.
 
     Attributes
     ----------
@@ -77,16 +78,18 @@ class ColumnPart(Part):
     Attributes
     ----------
     source, part : the column of the private file, and the part of a date that was read.
-    bounds, bounds_by : public bounds of the values behind the bins, and their stated source.
-    missing, outside : treatment of a row whose value is missing or outside the bounds: "drop", "clip" or "error" (the file is
-        refused). With "bin", missing values or unlisted texts have a bin of their own.
-    outside_label : the category of unlisted texts; empty if there is none.
-    characters : how many first characters of a text are looked up in `texts`; null for all.
-    minus : the column of the private file with the earlier date, if the value is the number of days between two dates (with the
-        part "year", the number of completed years).
-    date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and of the dates in `minus` if it differs.
-    missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
-    texts : the texts of the file that each category stands for.
+    bounds, bounds_by : public bounds of the values in the bins, and the stated source of these bounds.
+    missing, outside : treatment of a row whose value is missing or outside the bounds. "drop" excludes the row, "clip" moves
+        the value to the nearest bound, and "error" refuses the file. With "bin", missing values or unlisted strings have their
+        own bin.
+    outside_label : the category of unlisted strings; empty without such a category.
+    characters : the number of first characters of a string that are looked up in `texts`; null for all characters.
+    minus : the column of the private file with the earlier date, if the value is the number of days between two dates. With the
+        part "year", the value is the number of completed years.
+    date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and format of the dates in `minus` if this format
+        differs.
+    missing_values : strings that mean a missing value in this column, in addition to the strings for the whole file.
+    texts : the strings of the file that each category stands for.
     step : step of the grid to which the rows' own values were rounded; absent if no criterion uses own values.
     """
 
@@ -115,7 +118,7 @@ class ColumnPart(Part):
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
-        """Return a column of the released table with its bins."""
+        """Return the description of a column of the released table, with its bins."""
         return cls.like(
             column,
             binning=binning.name,
@@ -155,7 +158,7 @@ class ColumnPart(Part):
 
 
 def _texts(column: Column) -> dict[str, list[str]]:
-    """Return, for each category, the texts of the file that stand for it."""
+    """Return, for each category, the strings of the file that stand for this category."""
     texts: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
         texts[column.atoms.labels[index]].append(text)

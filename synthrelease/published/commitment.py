@@ -1,8 +1,8 @@
 """Define a commitment: all facts that are fixed before a release, published before the run.
 
 The digest is published before the run, for example in an official gazette. The file itself may be published with the release.
-Then everybody can check that columns, bins, criteria, thresholds, budgets, the distribution of the number of rounds and the
-version of the program were fixed beforehand. A commitment contains nothing about the private file.
+Everybody can then check that the following facts were fixed beforehand: columns, bins, criteria, thresholds, budgets, the
+distribution of the number of rounds and the version of the program. A commitment contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class CommittedYearsPart(PlanOfYearsPart):
 
     Attributes
     ----------
-    again : whether the run is the second release of its year, which needs its own commitment. Absent in commitments of version
-        1.0.0, which never cover a second release.
+    again : whether the run is the second release of its year. Such a release needs its own commitment. Absent in commitments of
+        version 1.0.0, which never cover a second release.
     """
 
     again: bool | None = None
@@ -99,7 +99,8 @@ class CommitmentPart(Part):
 
     Attributes
     ----------
-    specification : the digest of specification.json, the canonical text of both files with the shortlist.
+    specification : the digest of specification.json. This file is the canonical text of the two files of the steward, with the
+        shortlist.
     program : the version of synthrelease.
     ledger : the state of the ledger; null if no ledger was named.
     charges, selection, criteria : the planned charges, selection and criteria.
@@ -128,7 +129,7 @@ class CommitmentPart(Part):
 
 
 def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
-    """Return a commitment and the digest of its file.
+    """Return a commitment and the digest of the commitment's file.
 
     Raises
     ------
@@ -146,4 +147,6 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         problem = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole file'}"
-    raise InputError(f"{path}: expected what `synthrelease commit` writes, found {problem}.")
+    raise InputError(
+        f"{path}: the commitment cannot be read: expected a file that `synthrelease commit` wrote, found {problem}."
+    )

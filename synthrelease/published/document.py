@@ -1,19 +1,20 @@
-"""Define release.json as one set of models. Documents are written from these models, and `verify` and `load` read them.
+"""Define release.json as one set of models. Documents are written from these models, and `verify` and `load` read documents
+with the same models.
 
-**The promise** (docs/bundle.md, what programs may rely on). A document states its format number, which is 1 since version
+**The promise** (docs/bundle.md, what programs may rely on). A document states its format number. This number is 1 since version
 1.0.0, the first published version:
 
-- Without a new number, only optional fields may be added. A document without the field means the same as the field's default,
-  and a field with its default is not written. So every later version reads every document with this number. `load` of every
-  earlier version ignores unknown fields, so it reads later documents with this number.
+- Without a new number, only optional fields may be added. A document without the field means the same as a document with the
+default value of the field, and a field with its default value is not written. So every later version reads every document with
+this number. `load` of every earlier version ignores unknown fields, so it reads later documents with this number.
 - A new number is needed to remove or rename a field, to change its type, unit or meaning, to require a new field, or to allow a
   further word in a field (such as a rule of the charges).
-- Documents with a later number are refused. The message names the version of synthrelease that wrote them and can read them.
-- Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
+- Documents with a later number are refused. The message names the version of synthrelease that wrote the document and can read
+it. - Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
 The classes are read in two ways: `read_strictly` for `verify`, which must check every field, and `read_leniently` for `load`,
-which ignores fields of later versions. `verify` should be of the version that wrote the bundle. It says so if it finds unknown
-fields.
+which ignores fields of later versions. `verify` should be of the version that wrote the bundle. `verify` reports unknown fields
+and says that another version wrote them.
 """
 
 from __future__ import annotations
@@ -56,10 +57,9 @@ from synthrelease.settings.tables import OPTIONS, AttacksTable, BundleTable, Not
 if TYPE_CHECKING:
     from synthrelease.criteria.facts import Group, PublicFacts
 
-# The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
-#
-# Two guarantees may be added up if domain, scope and unit agree. The scope names the place in release.json of every fact that
-# is published exactly and that could differ between files. Every other statement about the file is the output of a charged
+# The guarantee in five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee). Two
+# guarantees may be added up if domain, scope and unit agree. Some facts are published exactly and could differ between files.
+# The scope names the place of every such fact in release.json. Every other statement about the file is the output of a charged
 # mechanism, or follows from outputs and facts. The building blocks follow from other parts of release.json, and `verify`
 # compares them.
 
@@ -70,13 +70,13 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """Places in release.json of facts that are published exactly, by their source.
+    """Places in release.json of the facts that are published exactly, grouped by the source of the fact.
 
     Attributes
     ----------
     private_file : facts about the private file; they are not protected.
     specification : facts that were fixed before the file was read.
-    published_figures : numbers that others had published.
+    published_figures : numbers that other publications had stated before.
     """
 
     private_file: list[str]
@@ -90,7 +90,7 @@ class ScopePart(Part):
         Parameters
         ----------
         domain : says how the number of rows was determined. A counted number is a noisy output.
-        parts : further parts of the document, each with the facts that it publishes exactly.
+        parts : further parts of the document. Each part names the facts that it publishes exactly.
         """
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
@@ -119,7 +119,7 @@ class IntensityPart(Part):
 
 
 class FlavourPart(Part):
-    """A guarantee by its five building blocks: domain, scope, unit, standard and intensity.
+    """A guarantee in five building blocks: domain, scope, unit, standard and intensity.
 
     Attributes
     ----------
@@ -155,34 +155,35 @@ BEFORE: Literal[5] = 5
 
 
 class ReleaseDocument(Part):
-    """The complete release.json, in the order of the file. Fields with their default values are omitted, and so are unused
-    options.
+    """The complete release.json, in the order of the file. Fields with their default values are omitted, as are unused options.
 
     Attributes
     ----------
-    members : the members of each row, which have a file of their own.
+    members : the members of each row, which have a separate file.
     geography : areas within areas.
-    marks : columns that count indicators.
+    marks : columns that summarise indicators.
     specification : the digest of the configuration and the acceptance file, without [card].
     files : the SHA-256 checksums of the data files.
     versions : versions of the software that computed the release. `written_by` is the version of synthrelease that wrote the
         documents.
     calibration : weights with which the rows meet published totals.
-    flavour : the guarantee by its building blocks, for programs.
+    flavour : the guarantee in its building blocks, for programs.
     bundle : further formats that the publisher asked for.
     partition : random pieces of the rows.
     split : the piece of the register.
     series : other releases of the same register.
     population : the population from which the file is a simple random sample.
-    scout : the noisy tables that were published before the release, and the cap on the cost of scout and release.
+    scout : the noisy tables that were published before the release, and the cap on the total cost of these tables and the
+        release.
     design : the survey design of the file.
     imputation : complete copies of the rows.
     estimates : answers from the published noisy tables.
-    models : sums that were measured directly for named questions, and their answers.
-    intended_queries : the questions that the release is meant to answer.
-    plugins : other packages that took part, with versions and digests; their claims are not proved here.
+        models : sums that were measured to answer named questions, and the answers.
+        intended_queries : the questions that the release is meant to answer.
+    plugins : other packages that took part in the release, with versions and digests. This program does not prove the privacy
+        statements of these packages.
     not_promised : associations that the publisher does not promise to preserve.
-    attacks : results of attacks on public rows, as the publisher states them.
+    attacks : results of attacks on public rows, as the publisher reports them.
     """
 
     format: Literal[1, 5]
@@ -250,7 +251,7 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return, for options that also have texts for readers, the settings that were fixed before the run."""
+        """Return the settings of an option that were fixed before the run, if the option also has texts for readers."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
@@ -271,8 +272,8 @@ class ReleaseDocument(Part):
 
     @property
     def rows_worked_with(self) -> int:
-        """Number of rows of the private file that the release used. It equals the rows of the table, unless rows were
-        divided.
+        """Number of rows of the private file that the release used. This number equals the number of rows of the table, unless
+        rows were divided.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
@@ -292,17 +293,19 @@ class ReleaseDocument(Part):
 
     @property
     def ledger_note(self) -> str:
-        """Return the text that follows name and cost in the ledger, after a comma; empty if there is none."""
+        """Return the text that follows the name and the cost in the ledger, after a comma; empty if nothing follows."""
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
     def divided_rows(self) -> int | None:
-        """Number of rows that were divided at random into pieces; None if rows were not divided."""
+        """Number of rows that were divided at random into parts; None if rows were not divided."""
         return None if self.partition is None else self.partition.rows
 
     @property
     def several_releases(self) -> bool:
-        """Return whether other releases from the same records exist or may exist. Their losses add up."""
+        """Return whether other releases from the same records exist or may exist. The privacy losses of such releases add
+        up.
+        """
         return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
@@ -319,7 +322,7 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return which columns belong to roots and which to their members; None without members."""
+        """Return which columns belong to roots and which columns belong to their members; None without members."""
         return None if self.members is None else self.members.linked
 
     @property
@@ -330,7 +333,7 @@ class ReleaseDocument(Part):
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
-        """Return the table's file, or the files of roots and of their members."""
+        """Return the file of the table, or the two files of roots and of their members."""
         return files_of(self.columns, self.linked, self.bundle)
 
     @property
@@ -353,7 +356,7 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether noisy tables could have been published in only one way. Then an interval gets the whole risk."""
+        """Return whether noisy tables could have been published in only one way. An interval then gets the whole risk."""
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
@@ -377,7 +380,7 @@ class ReleaseDocument(Part):
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the declarations by which the release states that its rows are no simple random sample.
+        """Return the declarations in the release which say that its rows are no simple random sample.
 
         Parameters
         ----------
@@ -440,7 +443,7 @@ def read_strictly(content: bytes | str) -> ReleaseDocument:
 
     Raises
     ------
-    Unexpected : for the first content that this version would not write, with its place.
+    Unexpected : for the first content that this version would not write. The error names the place of this content.
     """
     return _read(content, "forbid")
 

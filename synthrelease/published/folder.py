@@ -51,16 +51,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurements:
-    """The published noisy tables behind a release.
+    """The published noisy tables from which a release was made.
 
     Attributes
     ----------
     tables : the noisy tables on the released bins.
     sums : measured sums of scores that the released bins determine.
-    times : upper bound on the mean number of measurements before the release: 1 if all rounds share them, otherwise the mean
-        number of rounds; infinite if that number has no limit.
-    bins : if all rounds share the measurements, the largest number of transformations on whose bins they could have been
-        released, because the choice depends on their noise. Otherwise 1, because each round drew its bins before it measured.
+    times : upper bound on the mean number of measurements before the release. This is 1 if all rounds share the measurements,
+        otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
+    bins : the largest number of transformations whose bins the tables could have been released on, if all rounds share the
+        measurements. The choice among these transformations depends on the noise. Otherwise `bins` is 1, because each round
+        drew its bins before it measured.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -71,18 +72,20 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedRelease:
-    """A loaded release: its rows, guarantee, criterion values and schema.
+    """A release that was loaded from its folder: its rows, guarantee, criterion values and schema.
 
     Attributes
     ----------
     folder : the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : the files that the guarantee covers: `file_rows`, and the `way` in which the number of rows was determined.
+    domain : the files that the guarantee covers. It states `file_rows`, and the `way` in which the number of rows was
+        determined.
     charges : the charge tree that adds up to the guarantee.
-    criteria : the released value of every acceptance criterion, with its threshold and noise.
+    criteria : the released value of every acceptance criterion, with the threshold and the noise of this value.
     evaluation : descriptions of what the criterion values measure.
     schema : the columns, in the order of the table.
-    rules : the plausibility rules: the combination that `never` occurs, the rows to which the rule `applies_to`, and `why`.
+    rules : the plausibility rules. Each rule states the combination that `never` occurs, the rows to which the rule
+        `applies_to`, and `why`.
     configuration : the drawn transformation, generator and projection.
 
     Examples
@@ -110,7 +113,7 @@ class PublishedRelease:
     charges: Charge
     criteria: tuple[Score, ...]
     parameters: tuple[Mapping[str, Any], ...]
-    """The settings of each criterion except its name, kind, threshold and epsilon."""
+    """The settings of each criterion, without name, kind, threshold and epsilon."""
     groups: Mapping[str, tuple[Group, ...]]
     """The groups of bins that criteria compare, by column."""
     schema: tuple[PublishedColumn, ...]
@@ -121,36 +124,40 @@ class PublishedRelease:
     measurements: Measurements | None = field(default=None, repr=False)
     """The noisy tables from which the rows were made; None if they are not published."""
     measured: bool = False
-    """Whether published noisy tables limit errors. They limit no errors if the number of measurements had no limit."""
+    """Whether published noisy tables limit errors. The tables limit no errors if the number of measurements had no limit."""
     intended: tuple[QuestionTable, ...] = ()
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
     """The (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` does not contain them."""
 
     divided_rows: int | None = None
-    """Number of rows of the private file that were divided at random into pieces; None if they were not divided."""
+    """Number of rows of the private file that were divided at random into pieces; None if the rows were not divided."""
     figures_about: str = ""
     """The piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all rows."""
     estimates: EstimatesPart | None = None
-    """Answers from the noisy tables, with intervals, for the intended questions; None if no noisy tables are published."""
+    """Answers to the intended questions from the noisy tables, with intervals; None if no noisy tables are published."""
 
     models: ModelsPart | None = None
-    """Sums that were measured directly for stated questions, and their answers; None without such questions."""
+    """Sums that were measured to answer stated questions, and these answers; None without such questions."""
 
     not_a_sample: tuple[NotSample, ...] = ()
     """The reasons in release.json why the rows are no simple random sample of a population."""
 
     design: DesignPart | None = None
-    """The survey design of the private file, if the release states one."""
+    """The survey design of the private file, if the release states such a design."""
 
     population: int | None = None
-    """The size of the population of which the private file is a simple random sample, if the release states it."""
+    """The size of the population of which the private file is a simple random sample, if the release states this size."""
 
     linked: Linked | None = None
-    """Which columns belong to roots and which to their members, if each row is a root with all its members; None otherwise."""
+    """Which columns belong to roots and which columns belong to members, if each row is a root with all its members; None
+    otherwise.
+    """
 
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that other columns determine in every row, each with these other columns: region with municipality."""
+    """Columns that other columns determine in every row, each with the determining columns. For example, municipality
+    determines region.
+    """
 
     def __repr__(self) -> str:
         return (
@@ -160,19 +167,19 @@ class PublishedRelease:
 
     @cached_property
     def layout(self) -> Layout:
-        """Column names and numbers of bins."""
+        """The names of the columns, and the number of bins of each column."""
         return Layout(columns=tuple(c.name for c in self.schema), sizes=tuple(len(c.labels) for c in self.schema))
 
     @property
     def measured_rows(self) -> int:
-        """Return the number of rows to which the generator was fitted. If rows were divided, these are the rows of the other
-        piece.
+        """Return the number of rows to which the generator was fitted. If rows were divided into two pieces, the generator was
+        fitted to the piece that is not scored.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) representative weights of the weight classes of the rows; None if the release names no design
+        """Return the (n_rows,) representative values of the weight classes of the rows; None if the release names no design
         weight.
         """
         if self.design is None or self.design.weight is None:
@@ -186,30 +193,31 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table as distinct rows with their numbers of copies."""
+        """The table as distinct rows, each with its number of copies."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
         """Return whether the rows preserve the association of two or three columns.
 
         "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
-        then have only the errors of the noise and of drawing the rows. "mostly noise" means that such a table was measured, but
-        its noise is larger than the association and than chance. It also means that the fit, because of its prior, repeats less
-        than 0.8 of an association. "in part" means that no measured table had all the columns. The rows then have only the part
-        of the association that the columns in `through` explain. So the order of means or the sign of a slope can differ from
-        the file. "no" means that the columns are independent in the rows, whatever their association in the file. "not known"
-        means that the tables of the generator are not published.
+        then have two errors only: the error of the noise, and the error of drawing the rows. "mostly noise" means that such a
+        table was measured, but its noise is larger than the association and than what chance alone would show. It is also
+        returned if the fit, because of its prior, reproduces less than 0.8 of an association. "in part" means that no measured
+        table had all the columns. The rows then have only the part of the association that the columns in `through` explain. So
+        the order of means or the sign of a slope can differ from the file. "no" means that the columns are independent in the
+        released rows, whatever their association in the file is. "not known" means that the tables of the generator are not
+        published.
 
         Parameters
         ----------
-        columns : names of two or three different columns. Columns of members refer to the same member. `stays_2` is the column
-            of the second member; together with it, `ward` means the ward of the second member, too.
+        columns : names of two or three different columns. Columns of members refer to the same member. The column `stays_2`
+            belongs to the second member. Together with this column, `ward` means the ward of the second member.
 
         Returns
         -------
-        Association
-            As a boolean, it is true if the rows preserve the association. `carried`, `how` and `through` give the reason.
-            `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
+        The association of the columns in the rows. As a boolean, it is true if the rows preserve the association. `carried`,
+        `how` and `through` give the reason. `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and
+        `noise_strength` are Cramer's V.
 
         Raises
         ------
@@ -228,16 +236,22 @@ class PublishedRelease:
             associations = self.associations
         except (ValueError, BudgetError):
             raise InputError(
-                f"{self.folder}: expected a known generator and its charge in release.json, found others. Does `synthrelease "
-                "verify` find the release in order?"
+                f"{self.folder}: the associations of this release cannot be computed: expected a known generator and its "
+                "charge in release.json, found other settings. Does `synthrelease verify` find the release in order?"
             ) from None
         known = list(dict.fromkeys([*associations.names, *associations.layout.columns]))
         if unknown := [name for name in columns if name not in known]:
             guess = closest(unknown[0], known)
             hint = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(f"{self.folder}: expected columns of the release ({listing(known)}), found {unknown[0]!r}.{hint}")
+            raise InputError(
+                f"{self.folder}: no column has this name: expected columns of the release ({listing(known)}), found "
+                f"{unknown[0]!r}.{hint}"
+            )
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
-            raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
+            raise InputError(
+                "carries: this question is about a pair or a triple: expected two or three different columns, found "
+                f"{listing(columns) or 'none'}."
+            )
         try:
             return associations.of(*columns)
         except Unexpected as error:
@@ -305,11 +319,11 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
             yield tuple(index for index, name in enumerate(layout.columns) if name in names)
 
 
-# Public facts in a loaded release, which the texts of criteria use.
+# The public facts in a loaded release that the sentences of criteria use.
 
 
 def public_facts(release: PublishedRelease) -> PublicFacts:
-    """Return the public facts in a loaded release, without its rules for private rows."""
+    """Return the public facts in a loaded release that the sentences of criteria use, without the rules for private rows."""
     return PublicFacts(
         n=release.n_rows,
         columns=release.schema,
@@ -321,11 +335,11 @@ def public_facts(release: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return the criterion with this index; None for a kind that this installation does not know.
+    """Return the criterion with this index; None if this installation does not know the kind of the criterion.
 
     Raises
     ------
-    InputError : when the kind does not accept its parameters.
+    InputError : when the kind of the criterion does not accept the parameters of the criterion.
     """
     score, parameters = release.criteria[index], dict(release.parameters[index])
     try:
@@ -334,7 +348,10 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
         )
     except ValueError:
         pass
-    raise InputError(f"{release.folder}: criterion {score.name!r}: expected parameters of the kind {score.kind}, found others.")
+    raise InputError(
+        f"{release.folder}: criterion {score.name!r}: the parameters of the criterion do not fit its kind: expected "
+        f"parameters of the kind {score.kind}, found others."
+    )
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -344,7 +361,7 @@ def load(folder: str | Path) -> PublishedRelease:
 
     Raises
     ------
-    InputError : when the folder is not the folder of a release, or its files do not fit together.
+    InputError : when the folder does not contain a release, or when its files do not fit together.
 
     Examples
     --------
@@ -358,7 +375,7 @@ def load(folder: str | Path) -> PublishedRelease:
 
 
 def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
-    """Read the folder of a release without its rows: return release.json, and the release with its noisy tables.
+    """Read the folder of a release, but not its rows. The result is release.json, and the release with its noisy tables.
 
     Raises
     ------
@@ -367,7 +384,10 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
     folder = checked_path(folder)
     if not folder.is_dir():
         problem = "no such folder" if not folder.exists() else "a file"
-        raise InputError(f"{folder}: expected the folder of a release, found {problem}.")
+        raise InputError(
+            f"{folder}: this is not the folder of a release: expected release.json, the tables and their checksums, found "
+            f"{problem}."
+        )
     path = folder / "release.json"
     document = document_of(path)
     columns = tuple(part.published() for part in document.columns)
@@ -377,7 +397,7 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
 def release_of(
     document: ReleaseDocument, *, folder: Path = Path("."), measurements: Measurements | None = None
 ) -> PublishedRelease:
-    """Return the release that a document describes, without its rows.
+    """Return the release that a document describes, without the released rows.
 
     Raises
     ------
@@ -424,7 +444,7 @@ def _text(path: Path) -> str:
         problem = "a file that is not"
     except OSError as error:
         problem = f"something that cannot be read ({error.strerror})"
-    raise InputError(f"{path}: expected a file of a release, in UTF-8; found {problem}.")
+    raise InputError(f"{path}: the file cannot be read: expected a file of a release, in UTF-8; found {problem}.")
 
 
 def document_of(path: Path) -> ReleaseDocument:
@@ -432,7 +452,7 @@ def document_of(path: Path) -> ReleaseDocument:
 
     Raises
     ------
-    InputError : when the file cannot be read, or its guarantee or charges are impossible.
+    InputError : when the file cannot be read, or when the guarantee or the charges are impossible.
     """
     try:
         document = read_leniently(_text(path))
@@ -447,8 +467,8 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Return the content of measurements.json on the released bins, with columns in the order of the release; None if there
-    is no such file.
+    """Return the content of measurements.json on the released bins, with columns in the order of the release; None if the
+    folder has no such file.
     """
     if NAME not in document.files or not path.is_file():
         return None
@@ -486,7 +506,7 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the (n_rows, n_columns) bin indices, and the (n_rows,) weights or None.
+    """Return the (n_rows, n_columns) bin indices, and the (n_rows,) weights. The weights are None for a table without weights.
 
     Raises
     ------
@@ -500,17 +520,19 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
         problem = error
     else:
         if len(rows) != document.n_rows:
-            raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {len(rows)}.")
+            raise InputError(
+                f"{path}: the table does not fit release.json: expected {document.n_rows} rows, found {len(rows)} rows."
+            )
         return np.stack(rows.bins, axis=1, dtype=np.min_scalar_type(max(shape.layout.sizes))), rows.weights
     raise InputError(f"{path}: {problem}.")
 
 
 def _on_disk(path: Path) -> Content:
-    """Return a file of rows, without the byte order mark that Windows editors add.
+    """Return the content of a file of rows, without the byte order mark that Windows editors add.
 
     Raises
     ------
-    InputError : when there is no such file.
+    InputError : when the folder has no such file.
     """
     problem = "no such file"
     try:
@@ -521,4 +543,6 @@ def _on_disk(path: Path) -> Content:
         pass
     except OSError as error:
         problem = error.strerror or problem
-    raise InputError(f"{path}: expected a file of a release; found {problem}.")
+    raise InputError(
+        f"{path}: a file of the release is missing or cannot be read: expected a file of a release; found {problem}."
+    )

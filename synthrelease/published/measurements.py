@@ -1,5 +1,5 @@
-"""Define measurements.json: the noisy tables behind the released table. Readers can compute answers with intervals from them,
-or fit models.
+"""Define measurements.json: the noisy tables behind the released table. With these tables, readers can compute answers with
+intervals, or fit models.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
@@ -7,16 +7,17 @@ or fit models.
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
 `counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise z
-with Pr[z] proportional to exp(-|z| / scale), so it may be negative. If `noise` is "rounded Gaussian", `rho` replaces `epsilon`,
-and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released` gives the
-index of the released bin that contains each of the `labels`. A sum's `value` is the sum of `steps` over all rows plus noise of
-its scale. `steps` gives a whole number for every measured cell: the score that the sum's name defines, rescaled so that the
-lowest score of all cells is 0 and the highest is 4096. If own values of rows were added up, `own_values` replaces `steps`. It
-gives the smallest and the largest contribution of a row. The sum over rows is then n * least + value * (most - least) / 4096,
-up to the noise and half a step per row. If `noise` is "one noise", `together` consecutive sums share it, including this sum.
-Their noises z are drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So the noises are not independent, and
-`epsilon` is the cost of all these sums. `sums` is absent if no sums were measured. The number of rows, n, is exact. The charge
-"generation" in release.json covers the measurements, so their use has no further cost.
+with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho` replaces
+`epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released`
+gives the index of the released bin that contains each of the `labels`. The `value` of a sum adds up `steps` over all rows, and
+then adds noise with the scale of the sum. `steps` gives a whole number for every measured cell. This number is the score that
+the name of the sum defines, rescaled so that the lowest score of all cells is 0 and the highest is 4096. If the exact values of
+rows were added up, `own_values` replaces `steps`. `own_values` gives the smallest and the largest contribution of a row. The
+sum over rows is then n * least + value * (most - least) / 4096, except for the noise and up to half a step per row. If `noise`
+is "one noise", `together` consecutive sums share one draw of the noise, including this sum. The noise terms z of these sums are
+drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not independent, and `epsilon` is the
+cost of all these sums together. `sums` is absent if no sums were measured. The number of rows, n, is exact. The charge
+"generation" in release.json covers the measurements, so that using the measurements has no further cost.
 """
 
 from __future__ import annotations
@@ -67,14 +68,14 @@ class IntendedEstimatePart(Part):
     Attributes
     ----------
     question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a question
-        about a share; its estimate and interval are this share times the number of rows that the rules keep.
+        about a share. Its estimate and its interval are the share times the number of rows that the rules keep.
     estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
-    low, high : the interval for the kept rows of the file, with their own values, in six digits; null for an open end.
+    low, high : the interval for the kept rows of the file, by exact values, with six digits; null for an open end.
     binned_low, binned_high : the interval for the mean of representative values, which is the quantity that `estimate`
         estimates. Absent if representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
-    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference of their shares. Absent
-        otherwise.
+    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference between the shares of these
+        groups. Absent otherwise.
     """
 
     question: str
@@ -93,7 +94,7 @@ class IntendedEstimatePart(Part):
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
-        """Return a text with the estimate and its interval."""
+        """Return the estimate with its interval as text."""
         share = self.unit == "" and self.question.startswith("share ")
         unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
         binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
@@ -130,7 +131,7 @@ class StrengthsPart(Part):
     Attributes
     ----------
     shares : shares of the rows in each bin except missing values, by column.
-    pairs : Cramer's V of the columns of each pair that was measured together ("a:b").
+    pairs : Cramer's V for each pair of columns that was measured together ("a:b").
     """
 
     shares: dict[str, list[Number]]
@@ -144,13 +145,14 @@ class EstimatesPart(Part):
     ----------
     level : the confidence of each interval on its own.
     together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
-    intended : an estimate for each question that the release is meant to answer, in their order; null if no noisy table answers
-        it.
-    errors : half of the widest interval of the counts in estimates.csv, in rows, by column or pair of columns ("a:b"). It is
-        not a limit on errors, because one interval in twenty may miss its true value. Absent without estimates.csv.
+    intended : an estimate for each question that the release is meant to answer, in the order of the questions; null if no
+        noisy table answers a question.
+    errors : half of the width, in rows, of the widest interval of the counts in estimates.csv, by column or pair of columns
+        ("a:b"). This width does not limit the errors, because one interval in twenty may miss its true value. Absent without
+        estimates.csv.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a person,
-        or clusters without a design effect. Empty if the specification declares none of these. Absent in releases of 1.0.0,
-        which always gave such intervals, and also gave numbers that are not estimable.
+        or clusters without a design effect. The list is empty if the specification declares none of these reasons. Absent in
+        releases of 1.0.0, which always gave such intervals, and also gave numbers that are not estimable.
     strengths : the strength of associations; absent in releases written before 1.1.0.
     """
 
@@ -194,11 +196,11 @@ class MeasuredTablePart(Part):
 
     @property
     def cost(self) -> Fraction:
-        """Return the cost of the table: an epsilon or a rho, depending on its kind of noise.
+        """Return the cost of the table. The cost is an epsilon or a rho, depending on the kind of noise.
 
         Raises
         ------
-        Unexpected : when the cost is missing.
+        Unexpected : when the table has no cost.
         """
         cost = self.epsilon if self.kind.cost == "epsilon" else self.rho
         if cost is None or None not in (self.epsilon, self.rho) or not Fraction(cost) > 0:
@@ -209,8 +211,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """A measured sum. It adds up scores of bins (`steps`), or own values of rows (`own_values`: the smallest and the largest
-    contribution of a row).
+    """A measured sum. It adds up the scores of bins (`steps`) or the exact values of rows. `own_values` then states the
+    smallest and the largest contribution of a row.
     """
 
     sum: str
@@ -246,11 +248,12 @@ class PublishedMeasurement:
 
     Attributes
     ----------
-    columns : names of its columns, in the order of the release.
-    values : noisy counts with one axis per column. If several measured bins form a released bin, their counts are added up.
+    columns : names of the columns of the table, in the order of the release.
+    values : noisy counts with one axis per column. If several measured bins form a released bin, the counts of the measured
+        bins are added up.
     cells : the number of noisy counts that were added up in each entry of `values`.
-    cost : the cost of the table: an epsilon, or a rho if the noise is Gaussian.
-    law : the name of its noise distribution.
+    cost : the cost of the table. The cost is an epsilon, or a rho if the noise is Gaussian.
+    law : the name of the distribution of the noise.
     """
 
     columns: tuple[str, ...]
@@ -273,12 +276,12 @@ class PublishedSum:
 
     Attributes
     ----------
-    name : the formula of its scores in the configuration.
-    columns : names of its columns, in the order of the release.
-    steps : whole numbers with one axis per column: the contribution of a row in each released cell.
+    name : the formula of the scores in the configuration.
+    columns : names of the columns of the table, in the order of the release.
+    steps : whole numbers with one axis per column. Each number is the contribution of a row in this released cell.
     value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared noise.
     sensitivity : difference between the highest and the lowest step of a measured cell.
-    together : number of sums that share its noise.
+    together : number of sums that share one draw of the noise, including this sum.
     """
 
     name: str
@@ -295,7 +298,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
     Raises
     ------
-    Unexpected : for the first content that `synthrelease release` would not write.
+    Unexpected : for the first content that `synthrelease release` would not write. The error names the place of this content.
     """
     try:
         check_format(content, (FORMAT,))
@@ -307,28 +310,30 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Return a measured sum on the released bins; None if a released bin combines measured bins with different scores, or the
-    sum is of own values.
+    """Return a measured sum on the released bins. The result is None if a released bin combines measured bins with different
+    scores, or if the sum is over exact values.
 
     Parameters
     ----------
-    bins : labels of the released bins of each column of the sum.
+    bins : for each column of the sum, the labels of the released bins.
 
     Raises
     ------
-    Unexpected : when sizes, labels and bins do not fit together.
+    Unexpected : when the sizes, the labels and the bins of the sum do not fit together.
     """
     shape = tuple(len(labels) for labels in part.labels)
     if part.steps is None:
         if part.own_values is None or not _fit(part.released, shape, bins):
-            raise Unexpected("the released bin of every measured one, and what a row adds", "others", place=part.sum)
+            raise Unexpected(
+                "the released bin of every measured bin, and the contribution of a row in each cell", "others", place=part.sum
+            )
         return None
     steps = np.array(part.steps, dtype=object)
     whole = steps.shape == shape and all(type(step) is int and abs(step) < 2**31 for step in steps.ravel())
     if not whole or len(set(steps.ravel().tolist())) < 2:
         raise Unexpected("as many whole numbers as there are labels, not all the same", "others", place=part.sum)
     if not _fit(part.released, shape, bins):
-        raise Unexpected("the released bin of every measured one", "others", place=part.sum)
+        raise Unexpected("the released bin of every measured bin", "others", place=part.sum)
     steps = steps.astype(np.int64)
     cells = np.ix_(*(np.array(into) for into in part.released))
     released = np.zeros([len(labels) for labels in bins], dtype=np.int64)
@@ -359,11 +364,11 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
 
     Parameters
     ----------
-    bins : labels of the released bins of each column of the table.
+    bins : for each column of the table, the labels of the released bins.
 
     Raises
     ------
-    Unexpected : when sizes, labels and bins do not fit together.
+    Unexpected : when the sizes, the labels and the bins of the sum do not fit together.
     """
     into = table.released
     shape = tuple(len(labels) for labels in table.labels)
@@ -371,7 +376,7 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     if values.shape != shape or not all(type(value) is int for value in values.ravel()):
         raise Unexpected("as many whole numbers as there are labels", "others", place=":".join(table.columns))
     if not _fit(into, shape, bins):
-        raise Unexpected("the released bin of every measured one", "others", place=":".join(table.columns))
+        raise Unexpected("the released bin of every measured bin", "others", place=":".join(table.columns))
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
     for axis, (indices, labels) in enumerate(zip(into, bins, strict=True)):
         counts, cells = (with_merged_bins(array, axis, indices, len(labels)) for array in (counts, cells))

@@ -4,14 +4,15 @@
      "sums": [{"of": ["age(0..99)", "age(0..99)"], "low": 0, "high": 1, "value": 4182731123, "noise": 0}],
      "models": [{"question": "mean age", "limits": {"age": [0, 99]}}], "answers": [...]}
 
-A sum adds up a product over all rows. Each factor in `of` is the row's own value (clipped to the limits in brackets and scaled
-to the range from -1 to 1) or a condition (1 if it is met, else 0). Rows that do not meet `where`, or have no value in one of
-the columns `valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps, where n is the number of rows.
-The noises of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale).
+A sum adds up a product over all rows. Each factor in `of` is either the exact value of the row (clipped to the limits in
+brackets and scaled to the range from -1 to 1) or a condition (1 if the row meets it, else 0). Rows that do not meet `where`, or
+have no value in one of the columns `valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps, where n
+is the number of rows. The noise terms of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to
+exp(-max|z_i| / scale).
 
-The means of groups are measured in `groups`. Each row divides 2^30 parts among the three `shares` of its group: (1 - t)^2, 2 t
-(1 - t) and t^2, where t, from 0 to 1, is the position of the row's value between the limits. Every share has discrete Laplace
-noise of `scale`.
+The means of groups are measured in `groups`. Each row divides 2^30 parts among the three `shares` of its group. The shares are
+(1 - t)^2, 2 t (1 - t) and t^2. Here t, from 0 to 1, is the position of the row's value between the limits. Every share has
+discrete Laplace noise of `scale`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """A noise that several sums share, with its cost."""
+    """The noise that several sums share, with the cost of these sums."""
 
     epsilon: ExactText
     scale: Positive
@@ -75,12 +76,13 @@ class ModelPart(Part):
 
 
 class ModelTermPart(Part):
-    """One number of an answer, with six significant digits; null if it is not estimable or has no interval.
+    """One number of an answer, with six significant digits. The number is null if it is not estimable, and its interval is null
+    if there is no interval.
 
     Attributes
     ----------
     low, high : the interval for the rows of the file that the rules keep.
-    population_low, population_high : the interval for a population; absent if the rows are no sample of one.
+    population_low, population_high : the interval for a population; absent if the rows are no sample of a population.
     """
 
     name: str
@@ -94,7 +96,7 @@ class ModelTermPart(Part):
 
 
 class ModelAnswerPart(Part):
-    """The answer to a question, or the reason why there is none."""
+    """The answer to a question, or the reason why the question has no answer."""
 
     question: str
     kind: Kind

@@ -32,8 +32,8 @@ class FurtherNames:
 
     Attributes
     ----------
-    words : the purpose of each file in one line, by its plain name.
-    with_rows : the format of the files with rows, by the entry of the list. Their checksums are in release.json.
+    words : the purpose of each file in one line, by the plain name of the file.
+    with_rows : the format of the files with rows, by the entry of the list. The checksums of these files are in release.json.
     documents : the files that follow from release.json and the table, by the entry of the list.
     packages : the library that writes the files, by the entry of the list.
     extra : the extra of synthrelease that installs these libraries.
@@ -87,16 +87,16 @@ CATALOGUES = FurtherNames(
 
 ASSOCIATIONS = "associations.csv"
 STEM = "estimates"
-"""File name of the estimates, without its ending."""
+"""The file name of the estimates, without its ending."""
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """Return the files of each list in [bundle], by its name."""
+    """Return the files of each list in [bundle], by the name of the list."""
     return {"formats": FORMATS, "catalogues": CATALOGUES}
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the format of a file with rows that a list in [bundle] asks for; None for any other file."""
+    """Return the format of a file with rows that a list in [bundle] asks for; None for a file that no list asks for."""
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 
@@ -155,7 +155,7 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that earlier versions did not write, each with a sentence that states this."""
+    """Return the files that earlier versions did not write. Each file comes with a sentence that states this."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         without |= {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)} & {
@@ -165,7 +165,7 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:
-    """Return the files with all rows (of roots and of members) in every format that release.json promises."""
+    """Return the files with all rows (of roots and of members), in every format that release.json promises."""
     endings = ["csv", "parquet", *(kind.ending for kind in kinds_of_rows(document.bundle))]
     return [table.named(ending) for table in document.table_files for ending in endings]
 

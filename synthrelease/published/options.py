@@ -1,4 +1,5 @@
-"""Define the parts of release.json for options, one model for each option, with functions that `verify` uses to check them."""
+"""Define the parts of release.json for options, with one model for each option. Also define the functions with which `verify`
+checks these parts."""
 
 from __future__ import annotations
 
@@ -40,13 +41,13 @@ HEAD = (".imp", ".id", ".imputed")
 
 
 class PartitionPart(Part):
-    """The random division of the rows that the release used, which does not depend on their values.
+    """The random division of the rows that the release used. The division does not depend on the values of the rows.
 
     Attributes
     ----------
     fit_exact : the share of the rows that the generator was fitted to; the criteria use the other rows.
-    rows, fit_rows, score_rows : numbers of rows that the release used, and of the two pieces. The released table has
-        `score_rows` rows, and the criteria compare it with the second piece.
+    rows, fit_rows, score_rows : the number of rows that the release used, and the number of rows in each of the two pieces. The
+        released table has `score_rows` rows, and the criteria compare it with the second piece.
     """
 
     fit_exact: ExactText
@@ -81,13 +82,13 @@ class PartitionPart(Part):
 
 
 class SplitPart(Part):
-    """The piece of the register that the release read. Figures, noise and table describe this piece.
+    """The piece of the register that the release read. The criterion values, the noise and the table describe this piece.
 
     Attributes
     ----------
     by : the column of the file with the public record numbers.
     piece, of : number of the piece, from 1, and number of pieces. A secret key, which no release contains, decides which record
-        numbers belong to it.
+        numbers belong to this piece.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "split"),)
@@ -98,7 +99,7 @@ class SplitPart(Part):
     @model_validator(mode="after")
     def _there_is_one(self) -> SplitPart:
         if self.piece > self.of:
-            raise ValueError(f"expected a piece of {self.of}, found {self.piece}")
+            raise ValueError(f"The number of the piece is impossible: expected a piece from 1 to {self.of}, found {self.piece}")
         return self
 
     @property
@@ -123,10 +124,10 @@ class MembersPart(Part):
 
     Attributes
     ----------
-    key : the first column of both files: the number of a root, from 1, which occurs in no other file.
-    size : the column of the table with a root's number of members.
-    most, least : largest and smallest number of members of a root. If `more` is "first", `most` means `most` or more.
-    more : treatment of roots with more than `most` members: "first" kept the first members, "drop" excluded the root.
+    key : the first column of the two files. It contains the number of a root, from 1; no other file contains this number.
+    size : the column of the table with the number of members of a root.
+    most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
+    more : treatment of roots with more than `most` members. "first" keeps the first members, and "drop" excludes the root.
     order, reference : the columns of the file that order the members, and the column and text that mark the first member.
     columns : columns of a member. In `schema`, the column of the first member is NAME_1, of the second NAME_2, and so on.
     whole : columns in which every member has a value.
@@ -146,12 +147,15 @@ class MembersPart(Part):
     @model_validator(mode="after")
     def _of_its_columns(self) -> MembersPart:
         if not set(self.whole) <= set(self.columns) or self.least > self.most:
-            raise ValueError("expected columns of members, and at least as many members at most as at least")
+            raise ValueError(
+                "The part on members is impossible: expected columns of members, and a largest number of members that is not "
+                "below the smallest"
+            )
         return self
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
-        """Return the published part on roots and members."""
+        """Return the published form of a layout of roots and members."""
         return cls.like(
             linked,
             reference=dict([linked.reference]) if linked.reference else {},
@@ -161,7 +165,7 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """Return the layout of members in the record of their root."""
+        """Return the layout of members within the record of their root."""
         return self.value_of(
             Linked,
             names=tuple(self.columns),
@@ -172,7 +176,7 @@ class MembersPart(Part):
 
 
 class MarginGroupPart(Part):
-    """A group of a column in a margin: its label, and its released bins."""
+    """A group of bins of a column in a margin: the label of the group, and its released bins."""
 
     label: str
     bins: Annotated[list[str], Field(min_length=1)]
@@ -207,7 +211,7 @@ class WeightsPart(Part):
     ----------
     design_effect : 1 + cv^2 of the weights.
     cycles : number of passes through all margins.
-    deviation : the largest difference between a weighted count and its total, relative to the total.
+    deviation : the largest difference between a weighted count and its published total, relative to this total.
     """
 
     smallest: NotNegative
@@ -257,7 +261,7 @@ class CalibrationPart(Part):
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """Return a calibration on the released bins, with its weights or the reason why there are none."""
+        """Return a calibration on the released bins, with the weights or the reason why there are no weights."""
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -324,7 +328,7 @@ def _weights_part(weights: Weights) -> WeightsPart:
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
-    """Return the weights, or the reason why there are none. Both depend on released values only.
+    """Return the weights, or the reason why there are no weights. The weights and the reason depend on released values only.
 
     Parameters
     ----------
@@ -387,13 +391,13 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The plan over years, and the position of this release in it (theory 11.13, a promise over years).
+    """The plan over years, and the position of this release in the plan (theory 11.13, a promise over years).
 
     Attributes
     ----------
-    again : whether this is the second run of its year, after a run that released nothing.
+    again : whether this is the second run of its year, after a run that did not release a table.
     promised_epsilon_exact, promised_delta_exact : the promised loss of a person, for all years together.
-    paid_epsilon_exact, paid_delta_exact : largest loss of a person so far, for all years up to this one.
+    paid_epsilon_exact, paid_delta_exact : the largest loss of a person so far, over all years up to the year of this release.
     """
 
     again: bool
@@ -408,15 +412,16 @@ class EarlierPart(Part):
 
     Attributes
     ----------
-    digest : the SHA-256 checksum of its release.json.
-    epsilon_exact, delta_exact : its cost for one record.
-    person_epsilon_exact, person_delta_exact : its cost for a person; null if it promised nothing to a person.
-    corrects : the digest of the release that it replaced, if it is an erratum. An erratum spends no budget.
-    changed : changes of bins and rules in the present release, one sentence each.
-    year, again : its year in the plan over years, and whether it was the second run of that year. Absent without a plan;
-        `again` is absent if false.
-    estimated : with a plan over years, its estimates for questions about columns whose bins are the same in the present
-        release. Absent if there are none.
+    digest : the SHA-256 checksum of the release.json of this earlier release.
+    epsilon_exact, delta_exact : the cost of this earlier release for one record.
+    person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person; null if it promised nothing to a
+        person.
+    corrects : the digest of the release that this release replaced, if it is an erratum. An erratum spends no budget.
+    changed : the changes of bins and rules in the present release, each as a sentence.
+    year, again : the year of this release in the plan over years, and whether it was the second run of this year. Absent
+        without a plan; `again` is absent if false.
+    estimated : with a plan over years, the estimates of this release for questions about columns whose bins are the same in the
+        present release. The field is absent if there are no such estimates.
     """
 
     title: str
@@ -435,7 +440,9 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this erratum replaces without spending budget: its digest, its version and the correction."""
+    """The release that this erratum replaces without spending budget. The part states the digest and the version of that
+    release, and the correction.
+    """
 
     digest: str
     version: str
@@ -447,10 +454,10 @@ class SeriesPart(Part):
 
     Attributes
     ----------
-    total_epsilon_exact, total_delta_exact : total loss of a person with records in all releases, this one included (theory 1.1,
-        sequential composition); null if one of them promises nothing to a person. An erratum and the release that it corrects
-        count once.
-    years : the plan over years; absent without one.
+    total_epsilon_exact, total_delta_exact : the total loss of a person with records in all releases, including this release
+        (theory 1.1, sequential composition). Both are null if one of the releases promises nothing to a person. An erratum and
+        the release that it corrects count as one release.
+    years : the plan over years; absent without such a plan.
     """
 
     beyond: ClassVar[str] = "that there are no releases of the same register but those that are named"
@@ -463,7 +470,7 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return the facts about the plan over years that were fixed before the run; None without a plan."""
+        """Return the facts about the plan over years that were fixed before the run; None if there is no plan."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
@@ -475,15 +482,15 @@ class SeriesPart(Part):
 
 
 class ScoutPart(Part):
-    """The scout (a first noisy look) before the release, and the cap on the cost of scout and release. The cap was fixed before
-    the scout (theory 9.19, one cap).
+    """The scout (noisy tables that were published before the release), and the cap on the total cost of scout and release. The
+    cap was fixed before the scout was measured (theory 9.19, one cap).
 
     Attributes
     ----------
     document : the SHA-256 checksum of scout.json in the scout's folder.
     epsilon_exact, delta_exact : the cap, which equals the guarantee.
-    rho_exact, rare_exact, tests_exact : the numbers of `privacy.cap.Cap`.
-    alone_exact : the epsilon of the scout alone, at the delta of the cap.
+    rho_exact, rare_exact, tests_exact : the exact numbers in `privacy.cap.Cap`.
+    alone_exact : the epsilon of the scout alone, computed at the delta of the cap.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "scout"),)
@@ -511,12 +518,12 @@ class ScoutPart(Part):
 
 
 class PopulationPart(Part):
-    """The guarantee for a member of the population, if nobody knows who was drawn into the file. A ledger counts only the main
-    guarantee.
+    """The guarantee for a member of the population, under the assumption that nobody knows who was drawn. A ledger counts only
+    the main guarantee.
 
     Attributes
     ----------
-    size, source : number of records in the population, and where it is published.
+    size, source : the number of records in the population, and the publication that states this number.
     sample : how the file was drawn from the population.
     sampled : number of rows in the file.
     epsilon_exact, delta_exact : the loss of such a member (theory 11.3, amplification by a subset).
@@ -531,7 +538,7 @@ class PopulationPart(Part):
     delta_exact: ExactText
 
     def loss(self) -> Loss:
-        """Return the stated loss of a member of the population: epsilon and delta, exact."""
+        """Return the stated privacy loss of a member of the population: epsilon and delta."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 
@@ -542,8 +549,8 @@ class DesignPart(Part):
     ----------
     weight : the column of the table with the design weight; null without weights.
     strata, clusters : columns of the private file. No column of the table shows the cluster of a row.
-    groups : the column of the table with random groups of clusters, if there is one.
-    effect : the design effects published in `source`: one for all columns, or one for each of some columns.
+    groups : the column of the table with the random groups of clusters, if the design uses such groups.
+    effect : the design effects that `source` states: one effect for all columns, or one effect for each of some columns.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "design"),)
@@ -561,11 +568,13 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters is unknown, because neither a design effect nor random groups are stated."""
+        """Return whether the effect of clusters is unknown. The effect is unknown if neither a design effect nor random groups
+        are stated.
+        """
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect of some columns; None if a column has none."""
+        """Return the largest stated design effect of some columns; None if one of the columns has no stated effect."""
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
@@ -578,7 +587,8 @@ class ImputationPart(Part):
     donors : required number of rows that agree with a row. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
     rows : number of released rows with a missing value that the rules do not require.
-    smallest : minimum number of rows with the values of one donor, and minimum number of times that each row of a copy occurs.
+    smallest : the minimum number of rows with the values of one donor. It is also the minimum number of times that each row of
+        a copy occurs.
     failed : reason why there are no copies; empty if there are copies.
     """
 
@@ -596,7 +606,7 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of its bin of missing values; None for a column without this bin."""
+    """Return, for each column, the index of the bin of missing values; None for a column without such a bin."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
@@ -613,11 +623,11 @@ def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
 
 
 def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
-    """Return, for each row of data.csv, the names of its columns with gaps, separated by spaces.
+    """Return, for each row of data.csv, the names of the columns in which it has gaps, separated by spaces.
 
     Parameters
     ----------
-    open_ : (n_cells, n_columns) the gaps of the table (`gaps_of_cells`).
+    open_ : (n_cells, n_columns) mask of the gaps in the table (`gaps_of_cells`).
     """
     names = np.full(len(table.counts), "", dtype=object)
     for column, name in enumerate(table.names):
@@ -655,7 +665,7 @@ class GeographyPart(Part):
     @model_validator(mode="after")
     def _different(self) -> GeographyPart:
         if len({level.column for level in self.levels}) < len(self.levels):
-            raise ValueError("expected a different column for each level")
+            raise ValueError("Two levels name the same column: expected a different column for each level")
         return self
 
     @property
@@ -691,10 +701,12 @@ class MarksPart(Part):
     @model_validator(mode="after")
     def _different(self) -> MarksPart:
         if len({group.column for group in self.groups}) < len(self.groups):
-            raise ValueError("expected a different column for each group")
+            raise ValueError("Two groups name the same column: expected a different column for each group")
         return self
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from other columns: the column of a group follows from its columns of indicators."""
+        """Return the columns that follow from other columns. The column of a group follows from the group's columns of
+        indicators.
+        """
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

@@ -1,4 +1,4 @@
-"""Compute what a release states about earlier releases of its register: costs, the total for a person, and changes."""
+"""Compute the statements of a release about earlier releases of its register: costs, the total for a person, and changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(content: bytes) -> ReleaseDocument:
         return read_leniently(content)
     except Unexpected as error:
         problem = str(error)
-    raise InputError(f"[series]: expected the file release.json of a release; {problem}.")
+    raise InputError(f"[series]: the earlier release cannot be read: expected the file release.json of a release; {problem}.")
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
@@ -65,8 +65,8 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
     """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
 
-    Nothing is yielded if the earlier release could have been published in several ways. Each of its intervals then has only a
-    part of the risk, so no interval of a change follows.
+    Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release has
+    only a part of the risk, so no interval of a change follows from it.
     """
     if old.estimates is None or not old.measured_once:
         return
@@ -95,10 +95,11 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return the largest loss of a person for the years up to this one.
+    """Return the largest loss of a person over all years up to this year.
 
-    A year without a named release counts with its planned budget, because a run that releases nothing also spends its budget.
-    The same holds for the first run of a year that has a second run. An erratum counts as the release that it corrects.
+    A year without a named release counts with its planned budget, because a run that does not release a table also spends its
+    budget. The same holds for the first run of a year that has a second run. An erratum counts as the release that the erratum
+    corrects.
     """
     plan, guarantee = run.horizon, document.guarantee.guarantee()
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -124,10 +125,11 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
-    """Return epsilon and delta for a person with records in all releases, as exact fractions; None if one of them promises
-    nothing to a person.
+    """Return epsilon and delta for a person with records in all releases, as exact fractions. The result is None if one of the
+    releases promises nothing to a person.
 
-    An erratum changes only texts of the release that it corrects. Both are one output of one mechanism, so they count once.
+    An erratum changes only texts of the release that the erratum corrects. The two releases are one output of one mechanism, so
+    they count as one release.
     """
     replaced = "" if corrects is None else corrects.digest
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -147,7 +149,9 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the release that spent the budget. Errata are traced back to the release that they correct."""
+    """Return the digest of the release that spent the budget. The function follows each erratum back to the release that the
+    erratum corrects.
+    """
     seen = set()
     while digest in corrected and digest not in seen:
         seen.add(digest)
@@ -156,7 +160,7 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
-    """Yield the changes of bins and rules between two releases, one sentence each."""
+    """Yield the changes of bins and rules between two releases, each as a sentence."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
     yield from (f"The column {name} is no longer there." for name in old_columns if name not in new_columns)

@@ -1,4 +1,4 @@
-"""Read data.csv and data.parquet in pieces, and count the released rows by the bins of their schema."""
+"""Read data.csv and data.parquet in batches, and count the released rows by the bins of their schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from synthrelease.data.synthetic_table import SyntheticTable
 
-# The rows of CSV and Parquet files as bin indices, one batch at a time, because a wide table has far more texts than labels.
+# The rows of CSV and Parquet files as bin indices. They are read in batches, because a wide table has far more values than
+# labels.
 
 ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
@@ -37,7 +38,7 @@ MARK = "1"
 
 
 class TableError(OutputError):
-    """Raised for a table of a bundle that does not match its schema."""
+    """The error for a table of a bundle that does not match its schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +47,13 @@ class TableShape:
 
     Attributes
     ----------
-    names, labels, ordered : names of the columns of the schema, labels of their bins, and whether the bins have an order.
+    names, labels, ordered : the names of the columns of the schema, the labels of the bins of each column, and whether these
+        bins have an order.
     weighted : whether a column of weights follows the other columns.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : which columns belong to roots and which to their members; these have two files. None without members.
-    key : name of the key column, which comes first; empty if there is none.
+    linked : which columns belong to roots and which to their members. Roots and members have two separate files. None without
+        members.
+    key : name of the key column, which comes first; empty without such a column.
     """
 
     names: tuple[str, ...]
@@ -63,13 +66,13 @@ class TableShape:
 
     @property
     def header(self) -> list[str]:
-        """The names of all columns, in their order."""
+        """The names of all columns, in the order of the file."""
         keyed = [*([self.key] if self.key else []), *self.names]
         return [*keyed, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
 
     @property
     def layout(self) -> Layout:
-        """Names and numbers of bins of the columns of the schema."""
+        """The names of the columns of the schema, and the number of bins of each column."""
         return Layout(columns=self.names, sizes=tuple(len(labels) for labels in self.labels))
 
     @property
@@ -80,12 +83,12 @@ class TableShape:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowsBatch:
-    """A batch of consecutive rows of a file, or of roots with their members.
+    """A batch of consecutive rows of a file, or a batch of roots with their members.
 
     Attributes
     ----------
     bins : (n_rows,) bin indices of each column, in the smallest sufficient integer type.
-    weights : (n_rows,) weights; None for a table without weights.
+    weights : (n_rows,) weights of the rows; None for a table without weights.
     keys : (n_rows,) number of the root of each row; empty for a table without members.
     """
 
@@ -102,7 +105,7 @@ class RowsBatch:
 
     @classmethod
     def joined(cls, batches: Iterable[RowsBatch], shape: TableShape) -> RowsBatch:
-        """Return the rows of several batches of a table of this shape as one batch."""
+        """Return several batches of a table of this shape as one batch."""
         none = cls(bins=[np.zeros(0, dtype=np.min_scalar_type(max(len(labels) - 1, 0))) for labels in shape.labels])
         batches = [none, *batches]
         bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
@@ -112,14 +115,14 @@ class RowsBatch:
 
 
 def written(fields: Sequence[str]) -> bytes:
-    """Return a line of data.csv, with quotes around the fields that need them."""
+    """Return a line of data.csv. Fields that need quotes have quotes."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
 
 
 class LabelledBins:
-    """A converter of labels to bin indices, for a column that Arrow stores as a dictionary of texts in any order."""
+    """A converter of labels to bin indices, for a column that Arrow stores as a dictionary of strings in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -131,7 +134,7 @@ class LabelledBins:
 
         Raises
         ------
-        TableError : when a text is not a label; the message has its line. `line` is the line of the first row.
+        TableError : when a string is not a label. The message states the line. `line` is the line of the first row.
         """
         if self._known is None or not self._known[0].equals(column.dictionary):  # usually the dictionary of the previous batch
             texts = column.dictionary.to_pylist()
@@ -146,7 +149,9 @@ class LabelledBins:
             if unknown.any():
                 row = int(np.argmax(unknown))
                 expected = f"a bin of {self._name!r} ({listing(self._places)}) in line {line + row}"
-                raise TableError(f"expected {expected}, found {cut(str(column[row].as_py()), 40)!r}")
+                raise TableError(
+                    f"the table has a wrong value: expected {expected}, found {cut(str(column[row].as_py()), 40)!r}"
+                )
         if np.array_equal(of_texts[:-1], np.arange(missing)):
             return indices.astype(self._kind)
         bins: np.ndarray = of_texts.astype(self._kind)[indices]
@@ -158,37 +163,39 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
     Raises
     ------
-    TableError : when a text is not a label, a weight is not a number of at least 0, a key is missing, or the column `synthetic`
-        has a wrong value.
+    TableError : when a string is not a label, a weight is not a number of at least 0, a key is missing, or the column
+        `synthetic` has a wrong value.
     """
     labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
     for batch in batches:
         bins = [bins_of.bins(batch[name], line) for name, bins_of in zip(shape.names, labelled, strict=True)]
         if shape.marked and {str(mark) for mark in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
-            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
+            raise TableError(f"the column {SYNTHETIC!r} has a wrong value: expected {MARK} in every row, found something else")
         weights = _numbers(batch, WEIGHT) if shape.weighted else None
         if weights is not None and not ((weights >= 0) & (weights < np.inf)).all():
-            raise TableError(f"expected a number of at least 0 as {WEIGHT!r} in every row, found something else")
+            raise TableError(
+                f"a weight is wrong: expected a number of at least 0 as {WEIGHT!r} in every row, found something else"
+            )
         keys = _numbers(batch, shape.key) if shape.key else np.zeros(0, dtype=np.int64)
         yield RowsBatch(bins=bins, weights=weights, keys=keys)
         line += batch.num_rows
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return the (n_rows,) numbers of a column.
+    """Return the (n_rows,) numbers in a column.
 
     Raises
     ------
-    TableError : when a row has none.
+    TableError : when a row has no number in this column.
     """
     if batch[name].null_count:
-        raise TableError(f"expected a number as {name!r} in every row, found none in some")
+        raise TableError(f"the column {name!r} has gaps: expected a number in every row, found rows without a number")
     return np.from_dlpack(batch[name])
 
 
 def _is_plain(file: BinaryIO) -> bool:
-    """Return whether a file has no byte order mark and an even number of quotes. Arrow would accept other files as well, but
-    some readers would not.
+    """Return whether a file has an even number of quotation marks and no byte order mark. Arrow would also accept other files,
+    but some readers would not.
     """
     marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
     file.seek(0)
@@ -199,7 +206,7 @@ def _is_plain(file: BinaryIO) -> bool:
 
 
 def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a CSV file as Arrow record batches with dictionary-encoded texts.
+    """Yield the rows of a CSV file as Arrow record batches with dictionary-encoded strings.
 
     Parameters
     ----------
@@ -207,8 +214,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Raises
     ------
-    TableError : when the header differs from the expected one, when lines are not CSV in UTF-8 or have another number of
-        values, and when there is a byte order mark or an open quote.
+    TableError : when the header differs from the expected header, or the lines are not CSV in UTF-8 or have another number of
+        values; also when the file has a byte order mark or an unclosed quotation mark.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -218,17 +225,25 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
     header = [*first, *shape.header]
     numbers = {shape.key: "whole numbers", WEIGHT if shape.weighted else "": "numbers"}
     with_numbers = "".join(f", with {kind} as {name!r}" for name, kind in numbers.items() if name)
-    problem = f"expected lines of {listing(header)} as CSV in UTF-8{with_numbers}, found something else"
+    problem = (
+        f"the lines cannot be read: expected lines of {listing(header)} as CSV in UTF-8{with_numbers}, found something else"
+    )
 
     def ragged(row: arrow.InvalidRow) -> str:
         nonlocal problem
-        problem = f"expected rows of {row.expected_columns} values, found one of {row.actual_columns} in line {row.number}"
+        problem = (
+            f"line {row.number} is too short or too long: expected {row.expected_columns} values, found {row.actual_columns} "
+            "values"
+        )
         return "error"
 
     try:
         with opened(content) as file:
             if not _is_plain(file):
-                raise TableError("expected a CSV file without a byte order mark and with quotes in pairs, found another file")
+                raise TableError(
+                    "the file has a byte order mark or an unclosed quotation mark: expected a CSV file without a byte order "
+                    "mark and with quotes in pairs, found another file"
+                )
             reader = arrow.open_csv(
                 file,
                 arrow.ReadOptions(use_threads=False, block_size=_BLOCK),
@@ -237,7 +252,7 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
             )
             if reader.schema.names != header:
                 found = listing(reader.schema.names) or "none"
-                raise TableError(f"expected the columns {listing(header)} in the header, found {found}")
+                raise TableError(f"the header is wrong: expected the columns {listing(header)} in the header, found {found}")
             while (batch := next(reader, None)) is not None:
                 yield batch
         return
@@ -246,7 +261,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
     raise TableError(problem)
 
 
-# The files of a released table: one file, or one for roots (such as households) and one for their members.
+# The files of a released table: one file for all rows, or one file for roots (such as households) and one file for their
+# members.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,9 +272,10 @@ class TableFile:
     Attributes
     ----------
     stem : the file name without its ending.
-    key : name of the key column of whole numbers, which comes first; empty if there is none.
-    columns : its columns of the schema, with their names in this table. For members, these are the columns of the first member.
-    of_members : whether its rows are members.
+    key : name of the key column of whole numbers, which comes first; empty without such a column.
+    columns : the columns of the schema that the table has, with their names in this table. For members, these are the columns
+        of the first member.
+    of_members : whether the rows of this table are members.
     """
 
     stem: str
@@ -272,7 +289,7 @@ class TableFile:
 
 
 def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: BundleTable) -> tuple[TableFile, ...]:
-    """Return the files of a table with these columns: one file, or one for roots and one for members."""
+    """Return the files of a table with these columns: one file for all rows, or one file for roots and one file for members."""
     if linked is None:
         return (TableFile(stem=bundle.stem, key="", columns=tuple(columns)),)
     by_name = {column.name: column for column in columns}
@@ -289,18 +306,18 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
     )
 
 
-# Roots and their members in two files, data.csv and members.csv, read as wide rows. A key is the number of a root, from 1 in
-# the order of the file. The members of a root follow each other in the order of its slots.
+# Roots and their members in two files, data.csv and members.csv. They are read as wide rows. The key of a root is its number,
+# counted from 1 in the order of the file. The members of a root follow each other in the order of the slots.
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the shape of data.csv with roots: the key, and the columns of roots, including the number of members."""
+    """Return the shape of data.csv with roots. It has the key and the columns of roots, including the number of members."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return the shape of members.csv: the key of the root, and the columns of a member."""
+    """Return the shape of members.csv. It has the key of the root and the columns of a member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -325,31 +342,34 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return, for each column of members, its indices in the wide row, one for each slot."""
+    """Return, for each column of members, the indices of its columns in the wide row, one for each slot."""
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield one batch with the wide rows of all roots, from both files.
+    """Yield one batch with the wide rows of all roots. The function reads both files.
 
     Raises
     ------
-    TableError : when the keys of roots are not 1, 2, 3, ..., or members do not agree with the numbers of members of the roots.
+    TableError : when the keys of roots are not 1, 2, 3, ..., or when a root has more or fewer members than data.csv states.
     """
     linked, part = _linked(shape), shape_of_roots(shape)
     roots, members = RowsBatch.joined(of_roots, part), RowsBatch.joined(of_members, shape_of_members(shape))
     n = len(roots)
     if not np.array_equal(roots.keys, np.arange(1, n + 1)):
-        raise TableError(f"expected {part.key!r} to be 1, 2, 3 and so on, found other keys")
+        raise TableError(f"the keys of the roots are wrong: expected {part.key!r} to be 1, 2, 3 and so on, found other keys")
     number = linked.numbers(roots.bins[part.names.index(linked.size)])
     of_row = np.repeat(np.arange(n), number)
     if not np.array_equal(members.keys[: len(of_row)], of_row + 1):
         raise TableError(
-            f"expected the members of each root one after the other, as many as {linked.size!r} says, found others"
+            "the members do not fit the roots: expected the members of each root one after the other, as many as "
+            f"{linked.size!r} says, found others"
         )
     if len(members) > len(of_row):
-        raise TableError("expected no member after the members of the last root, found more")
+        raise TableError(
+            "the file of members is too long: expected no member after the members of the last root, found more members"
+        )
     columns = dict(zip((shape.names.index(name) for name in part.names), roots.bins, strict=True))
     place_of_row = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
     for bins, indices in zip(members.bins, slots_of(shape), strict=True):
@@ -361,19 +381,19 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
 
 
 NOTICE = "Synthetic data. No row is a person."
-"""The note at the beginning of a file, in formats that allow one."""
+"""The note at the beginning of a file, for formats that allow a note."""
 METADATA = {b"description": NOTICE.encode("ascii")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """The released rows as counts of cells, with the labels of the bins of every column.
+    """The released rows as counts of cells. The labels of the bins of every column are included.
 
     Attributes
     ----------
-    weights : (n_cells,) weight of a row of each cell, in the order of the cells; None without weights.
+    weights : (n_cells,) weight of a row in each cell, in the order of the cells; None for a table without weights.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : which columns belong to roots and which to their members; None without members.
+    linked : which columns belong to roots and which columns belong to their members; None without members.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -418,7 +438,7 @@ class ReleasedTable:
             yield rows if ends is None else np.searchsorted(ends, rows, side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """Return the rows of roots with only the columns of roots; without members, the whole table."""
+        """Return the rows of roots with only the columns of roots. Without members, return the whole table."""
         linked = self.linked
         if linked is None:
             return self
@@ -432,7 +452,7 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return the rows of members; None without members."""
+        """Return the rows of members; None for a table without members."""
         linked = self.linked
         if linked is None:
             return None
@@ -461,16 +481,16 @@ class ReleasedTable:
         return self.counts.margins()
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """Return the (n_bins of left, n_bins of right) counts of two columns, for left < right."""
+        """Return the (n_bins of left, n_bins of right) counts of two columns. The index `left` is below the index `right`."""
         return self.counts.marginal((left, right))
 
 
 def read_csv(content: Content, shape: TableShape, members: Content = b"") -> ReleasedTable:
-    """Return data.csv as counts, with the weights if the table has them.
+    """Return data.csv as counts. The counts have weights if the table has weights.
 
     Parameters
     ----------
-    members : members.csv, if rows are roots with members.
+    members : members.csv, if the rows are roots with members.
 
     Raises
     ------
@@ -492,7 +512,7 @@ def read_parquet(
 
 
 def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Iterator[RowsBatch]:
-    """Yield the rows of data.csv in order, with the members of each root if there are members.
+    """Yield the rows of data.csv in order. Each root comes with its members if the release has members.
 
     Raises
     ------
@@ -518,7 +538,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
         weighted += [batch] if shape.weighted else []
     total = tally.total()
     if not len(total):
-        raise TableError(f"expected rows of {len(shape.header)} values, found none")
+        raise TableError(f"the table is empty: expected rows of {len(shape.header)} values, found no rows")
     return ReleasedTable(
         labels=shape.labels,
         ordered=shape.ordered,
@@ -539,20 +559,20 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
     cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
-        raise TableError("expected the same weight for equal rows, found different weights")
+        raise TableError("equal rows have different weights: expected the same weight for equal rows, found different weights")
     return of_cells
 
 
 def parquet_rows(
     content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:
-    """Yield batches of the rows of data.parquet in order, with their weights if the table has weights.
+    """Yield batches of the rows of data.parquet in order. A batch has weights if the table has weights.
 
     Parameters
     ----------
     n_rows : number of rows that the file must have. This number is compared with the footer before any row is read. Equal rows
-        take hardly any space in the file, but may fill all memory when they are read.
-    members : members.parquet, if rows are roots with members.
+        take hardly any space in the file, but they may fill the memory when they are read.
+    members : members.parquet, if the rows are roots with members.
 
     Raises
     ------
@@ -588,19 +608,23 @@ def _parquet_batches(
     except (pa.ArrowException, OSError):
         file = None
     if file is None:
-        raise TableError("expected a Parquet file, found something else")
+        raise TableError("the file cannot be read: expected a Parquet file, found something else")
     if schema.names != shape.header:
-        raise TableError(f"expected the columns {listing(shape.header)}, found {listing(schema.names) or 'none'}")
+        raise TableError(
+            f"the columns are wrong: expected the columns {listing(shape.header)}, found {listing(schema.names) or 'none'}"
+        )
     if schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("expected the metadata that synthrelease writes, found other metadata")
+        raise TableError("the metadata are wrong: expected the metadata that synthrelease writes, found other metadata")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError("expected dictionaries of labels, ordered if the bins are, found other types")
+        raise TableError(
+            "a column has the wrong type: expected dictionaries of labels, ordered if the bins have an order, found other types"
+        )
     if not footer.num_rows and most is None:
-        raise TableError(f"expected rows of {len(shape.header)} values, found none")
+        raise TableError(f"the table is empty: expected rows of {len(shape.header)} values, found no rows")
     if most is not None and footer.num_rows > most:
-        raise TableError(f"expected at most {most} rows, found {footer.num_rows}")
+        raise TableError(f"the table is too long: expected at most {most} rows, found {footer.num_rows} rows")
     _check_footer(footer, n_rows, sum(len(label.encode()) for labels in shape.labels for label in labels))
     batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
@@ -620,7 +644,7 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         return next(batches, None)
     except (pa.ArrowException, OSError):
         pass
-    raise TableError("expected a Parquet file, found something else")
+    raise TableError("the file cannot be read: expected a Parquet file, found something else")
 
 
 _BUFFER = 2**16  # Bytes of each column that are read at once
@@ -628,17 +652,20 @@ _BYTES_OF_A_VALUE = 32  # Largest number of bytes for a value in uncompressed di
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
-    """Check the numbers of rows and bytes in the footer of a Parquet file.
+    """Check the number of rows and the number of bytes that the footer of a Parquet file states.
 
     Raises
     ------
-    TableError : when no released table can have these numbers.
+    TableError : when no released table can have these numbers of rows and bytes.
     """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}
     if n_rows is not None and footer.num_rows != n_rows:
-        raise TableError(f"expected {n_rows} rows, found {footer.num_rows}")
+        raise TableError(f"the number of rows is wrong: expected {n_rows} rows, found {footer.num_rows} rows")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
-        raise TableError("expected a Parquet file with one value for each row and column, found another number")
+        raise TableError(
+            "the number of values is wrong: expected a Parquet file with one value for each row and column, found another "
+            "number"
+        )

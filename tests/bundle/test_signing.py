@@ -147,5 +147,5 @@ def test_a_file_that_is_no_key_is_told_without_its_content(content: bytes, tmp_p
         with pytest.raises(SigningError, match="found something else") as caught:
             load(tmp_path / "key")
         assert "secret" not in str(caught.value)
-    with pytest.raises(SigningError, match="found none that can be read"):
+    with pytest.raises(SigningError, match="found no readable key"):
         load_public_key(tmp_path / "absent")

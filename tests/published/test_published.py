@@ -141,10 +141,13 @@ def replaced(old: str, new: str) -> Change:
 
 
 FAULTS: list[tuple[Change, str]] = [
-    (lambda folder: (folder / "release.json").unlink(), r"release\.json: expected a file of a release.*no such file"),
-    (lambda folder: (folder / "data.csv").unlink(), r"data\.csv: expected a file of a release.*no such file"),
+    (lambda folder: (folder / "release.json").unlink(), r"release\.json: the file cannot be read.*no such file"),
+    (lambda folder: (folder / "data.csv").unlink(), r"data\.csv: a file of the release is missing.*no such file"),
     (lambda folder: (folder / "release.json").write_text("{"), r"release\.json: expected JSON"),
-    (lambda folder: (folder / "release.json").write_bytes(b"\xff"), r"release\.json: expected a file of a release, in UTF-8"),
+    (
+        lambda folder: (folder / "release.json").write_bytes(b"\xff"),
+        r"release\.json: the file cannot be read: expected a file of a release, in UTF-8",
+    ),
     (lambda folder: (folder / "release.json").write_text("[]"), r"release\.json: the whole: expected"),
     (edited(lambda d: d.pop("schema")), r"release\.json: schema: expected"),
     (
@@ -159,11 +162,11 @@ FAULTS: list[tuple[Change, str]] = [
     (edited(lambda d: d["charges"].update(delta_exact="1")), r"release\.json: charges: .* 0 <= delta < 1"),
     (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
     (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),
-    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: expected 399 rows, as release\.json says; found 400"),
+    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table does not fit release\.json: expected 399 rows, found 400"),
     (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face' in the header, found 'face', 'year'"),
     (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
     (replaced("head,1-2", "edge,1-2"), "expected a bin of 'face' \\('head', 'tail'\\) in line 2, found 'edge'"),
-    (replaced("head,1-2", "head"), "expected rows of 2 values, found one of 1 in line 2"),
+    (replaced("head,1-2", "head"), "line 2 is too short or too long: expected 2 values, found 1 values"),
 ]
 
 

@@ -201,7 +201,9 @@ def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) 
     with pytest.raises(SpecError, match="corrects and reason must be set together"):
         spec('name = "Coins"\ncorrects = "release.json"\n')
     request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
-    with pytest.raises(InputError, match=r"\[series\]: expected the file release.json of a release"):
+    with pytest.raises(
+        InputError, match=r"\[series\]: the earlier release cannot be read: expected the file release.json of a release"
+    ):
         check_before_spending(spec('name = "Coins"\nearlier = ["other.json"]\n'), request)
     with pytest.raises(SpecError, match="series.corrects: expected none, because an erratum spends nothing"):
         check_before_spending(spec('name = "Coins"\ncorrects = "release.json"\nreason = "A typing error."\n'), request)
@@ -243,5 +245,5 @@ def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None
     found = problems(verify_files(rich_bundle(), commitment=tmp_path / "c.json"))
     assert found == "release.json: criteria: expected the names, kinds, thresholds and epsilons of the commitment c.json"
     (tmp_path / "c.json").write_bytes(b"{}")
-    with pytest.raises(InputError, match="expected what `synthrelease commit` writes, found a mistake: field required"):
+    with pytest.raises(InputError, match="expected a file that `synthrelease commit` wrote, found a mistake: field required"):
         verify_files(rich_bundle(), commitment=tmp_path / "c.json")

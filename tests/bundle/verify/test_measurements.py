@@ -54,7 +54,7 @@ EDITS: list[tuple[Edit, str]] = [
     (lambda found: found["tables"][0]["counts"].pop(), "as many whole numbers"),
     (lambda found: found["tables"][0]["counts"].__setitem__(0, 0.5), "as many whole numbers"),
     (lambda found: found["tables"][0]["released"][0].reverse(), "another label"),
-    (lambda found: found["tables"][0]["released"][0].__setitem__(0, 99), "the released bin of every measured one"),
+    (lambda found: found["tables"][0]["released"][0].__setitem__(0, 99), "the released bin of every measured bin"),
     (lambda found: found["tables"][0].update(extra=1), "a mistake"),
     (lambda found: found["tables"][0].update(noise="none"), "a mistake"),
     (lambda found: found.update(format=2), "expected 1, found 2"),
