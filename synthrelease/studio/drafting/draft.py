@@ -25,6 +25,7 @@ from synthrelease.data.schema import Binning, Transformation
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.generators.associations import Strengths
+from synthrelease.generators.maximum_entropy import warm_starts
 from synthrelease.privacy.charges import SHORTFALL
 from synthrelease.releasing.selection import one_thread
 from synthrelease.scouting.codebook import Codebook, read_codebook, written_as_in
@@ -149,6 +150,7 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
 
 @one_thread
 @on_public_data()
+@warm_starts()
 def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Draft:
     """Return the draft of a release from a **public** file. If there are too many columns, `chosen_columns` chooses among them.
 
@@ -719,7 +721,7 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
     """Return the reference values of the criteria on the public rows, which do not depend on the budget."""
     subject.voice.patiently("comparing two halves of the public file by the criteria")
-    return yardsticks(spec, rows, spec.space[0], SEED)
+    return yardsticks(spec, rows, spec.space[0], SEED, projecting=False)
 
 
 def with_more(
@@ -802,7 +804,7 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
             break  # the bins are so wide that two columns have the same bins, as an industry and its sector
         if (in_wider.race.held_out.kept_without_noise() or 0.0) < first.share:
             break
-        raced = in_wider.race.cheapest(start, above, first.told)
+        raced = in_wider.race.cheapest(start, above, first.told, first.share + (BETTER if start == first.total else 0))
         if raced.surely >= first.share + (BETTER if raced.total == first.total else 0):
             candidates.append(Candidate(ground=in_wider, raced=raced, least=floor.least))
         if raced.total == start and raced.share < last_share - CLEARLY:

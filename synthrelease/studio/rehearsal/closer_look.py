@@ -340,12 +340,15 @@ class Yardstick:
 
 
 @one_thread
-def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int) -> tuple[Yardstick, ...]:
+def yardsticks(
+    spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True
+) -> tuple[Yardstick, ...]:
     """Return the reference values of every criterion.
 
     Parameters
     ----------
     public : the public rows over atomic cells.
+    projecting : whether halves are also compared after the projection; otherwise `projected` repeats `perfect`.
     """
     random = SeededEntropy(seed, 7).generator()
     splits = [halves(public, random) for _ in range(2)]
@@ -354,7 +357,7 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
         judge, table = PublicJudge(spec, left, configuration), merged(right, configuration)
         perfect.append(judge.figures(table))
         try:
-            projected.append(judge.figures(configuration.projection.project(table, random)))
+            projected.append(perfect[-1] if not projecting else judge.figures(configuration.projection.project(table, random)))
         except RejectedRound:
             projected.append((math.inf,) * len(spec.criteria))
     alone = merged(independent_columns(public, random), configuration)

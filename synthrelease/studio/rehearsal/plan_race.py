@@ -71,7 +71,8 @@ Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs
 # Largest number of fits for a share (the third and fourth only if the first two differ). The least part of Cramer's V that a
 # fit must preserve of a pair, or the pair is lost. (V is proportional to the root of the mean square contingency.)
 _FITS, _LOST = 4, 0.5
-# At a smaller epsilon, new tables are searched only if the old tables miss the wanted share by at most this difference.
+# At a smaller epsilon, new tables are searched only if the old tables miss the wanted share by at most this difference. A plan
+# that misses its share by more in the first fit is fitted only once.
 _WITHIN_REACH = 0.03
 
 
@@ -397,6 +398,7 @@ class HeldOut:
         progress: Callable[[str], None],
         *,
         final: bool = False,
+        least: float = -math.inf,
     ) -> Kept | None:
         """Return the share that fits of a generator preserve: each half is fitted and compared with the other half. None if a
         fit fails.
@@ -405,12 +407,15 @@ class HeldOut:
         ----------
         charge : the charge of a fit to one half.
         final : whether lost pairs are counted, too.
+        least : share that the generator must preserve to be of use. No further fit is made once all fits are clearly below it.
         """
         beside, own = self.comparison, self.own
         sample, independent = beside.means
         off, off_own, times = list[float](), list[float](), Counter[int]()
         apart = CLEARLY * (independent - sample) if beside.telling[1] else math.inf
         while len(off) < 2 or (len(off) < _FITS and abs(off[0] - off[-1]) > apart):
+            if off and max(beside.preserved(off), default=math.inf) < least - _WITHIN_REACH:
+                break
             number = len(off)
             progress(f"fitting one half of the public file, to compare it with the other: fit {number + 1}")
             drawn = _drawn(generator, charge, self.fitted[number % 2], background, beside.seed, number)
@@ -433,7 +438,7 @@ class HeldOut:
         lost = (beside.pairs[index] for index, n_fits in times.items() if 2 * n_fits > len(off))
         return Kept(
             share=float(np.mean(preserved)) if preserved else None,
-            error=float(np.std(preserved, ddof=1)) if preserved else 0.0,
+            error=float(np.std(preserved, ddof=1)) if len(preserved) > 1 else 0.0,
             fits=len(off),
             off=float(np.mean(off)),
             independent=independent,
@@ -529,7 +534,9 @@ class Raced:
     @property
     def words(self) -> str:
         """Return a clause with the epsilon, the measuring method and the preserved share."""
-        spread = f"standard error {self.kept.error / math.sqrt(self.kept.fits):.1%}, {self.kept.fits} fits" if self.kept else ""
+        n_fits = self.kept.fits if self.kept else 0
+        error = f"standard error {self.kept.error / math.sqrt(n_fits):.1%}, " if self.kept and n_fits > 1 else ""
+        spread = f"{error}{so_many(n_fits, 'fit')}" if n_fits else ""
         return f"epsilon {float(self.total):g}, {self.way}: {shown_share(self.share)} ({spread})"
 
     @property
@@ -573,20 +580,25 @@ class PlanRace:
         self._raced: dict[Fraction, Raced] = {}
         self._first_trials: dict[tuple[object, ...], Kept | None] = {}
 
-    def cheapest(self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None) -> Raced:
+    def cheapest(
+        self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None, least: float = -math.inf
+    ) -> Raced:
         """Return the plan with the smallest epsilon that preserves enough, or as much as the plan with epsilon `most`.
 
         Parameters
         ----------
         most, above : largest epsilon of the whole release, and a bound that it must exceed.
         told : the tables; None to search them.
+        least : share that a plan must preserve to be of use. If the first plan preserves less, it is returned.
         """
-        best = self.at(most) if told is None else self.fitted(most, told)
+        best = self.at(most) if told is None else self.fitted(most, told, least)
+        if best.share < least:
+            return best
         needed = needed_of(best.share)
         for total in sorted((total for total in _TOTALS if above < total < most), reverse=True):
             if needed > best.share - CLEARLY / 2 or total < self._others(total) * Fraction(3, 2):
                 break  # a smaller epsilon preserves less, so no cheaper plan is possible
-            cheaper = self.fitted(total, best.told)  # first try the same tables with less budget
+            cheaper = self.fitted(total, best.told, needed)  # first try the same tables with less budget
             if told is None and best.share >= ENOUGH and needed - _WITHIN_REACH <= cheaper.surely < needed:
                 cheaper = self.at(total)
             if cheaper.surely < needed:
@@ -619,9 +631,9 @@ class PlanRace:
         clearly more. Otherwise return the given plan. With important columns, a generator that finds its own tables is not
         tried, because it may not measure their pairs.
         """
-        plans = [] if raced.share >= PROMISED else self._unpublished(raced)
-        best = max((replace(plan, kept=self.kept(plan)) for plan in plans), key=lambda plan: plan.share, default=raced)
-        return best if best.share >= raced.share + BETTER else raced
+        plans, least = [] if raced.share >= PROMISED else self._unpublished(raced), raced.share + BETTER
+        best = max((replace(plan, kept=self.kept(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
+        return best if best.share >= least else raced
 
     def _unpublished(self, raced: Raced) -> list[Raced]:
         """Return the plans of methods that publish no tables and that can be tried, with the budget of a plan with tables."""
@@ -642,13 +654,13 @@ class PlanRace:
             return []
         tables = self.fitted(drafted.total, drafted.told)
         ways = [(way, self._promise) for way in (tables, *self._unpublished(tables))]
-        plans = list[Raced]()
+        plans, as_much = list[Raced](), drafted.share - CLEARLY
         for way, promise in [*ways, *([] if drafted.pure else [(tables, replace(self._promise, pure=True))])]:
             total: Fraction | None = drafted.total
             while total is not None:
                 plan = replace(way, total=total, purse=self._purse(total, promise))
-                plans.append(replace(plan, kept=self.kept(plan)))
-                total = self.next_cheaper(total) if plans[-1].share >= drafted.share - CLEARLY else None
+                plans.append(replace(plan, kept=self.kept(plan, as_much)))
+                total = self.next_cheaper(total) if plans[-1].share >= as_much else None
         return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
@@ -661,25 +673,25 @@ class PlanRace:
             return False
         return not any(generator.mistakes(layout, tied))
 
-    def kept(self, raced: Raced, *, final: bool = False) -> Kept | None:
+    def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
         """Return the share of the associations that the fits of a plan preserve; None if a fit fails. First trials of a plan
-        are made once.
+        are made once. A plan that is clearly below the share `least` gets only one fit.
         """
         plan = raced.unpublished, raced.purse, raced.told.tables
         if final:
             return self._fits(raced, final=True)
         if plan not in self._first_trials:
-            self._first_trials[plan] = self._fits(raced)
+            self._first_trials[plan] = self._fits(raced, least=least)
         return self._first_trials[plan]
 
-    def _fits(self, raced: Raced, *, final: bool = False) -> Kept | None:
+    def _fits(self, raced: Raced, *, final: bool = False, least: float = -math.inf) -> Kept | None:
         own = AdaptivePure if raced.pure else Adaptive
         if raced.unpublished == "adaptive":
             generator: Generator = own(draw="evenly")
         else:
             generator = self.generator(raced.told, raced.purse, agreements=bool(raced.unpublished))
         charge = _charge(raced.purse, self.held_out.part)
-        return self.held_out.kept(generator, charge, self._background, self._progress, final=final)
+        return self.held_out.kept(generator, charge, self._background, self._progress, final=final, least=least)
 
     def _important(self) -> list[tuple[int, ...]]:
         """Return the pairs with an important column, the strongest association first."""
@@ -687,10 +699,10 @@ class PlanRace:
         pairs = sorted(self._pairs, key=lambda pair: -pair.cramers_v)
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
-    def fitted(self, total: Fraction, told: TellingTables) -> Raced:
+    def fitted(self, total: Fraction, told: TellingTables, least: float = -math.inf) -> Raced:
         """Return the plan with these tables if the whole release has this epsilon."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
-        return replace(raced, kept=self.kept(raced))
+        return replace(raced, kept=self.kept(raced, least))
 
     def _purse(self, total: Fraction, promise: Promise | None = None) -> Purse:
         return (promise or self._promise).purse(max(total - self._others(total), total / 4))

@@ -37,7 +37,7 @@ from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Subject, Voice
 from synthrelease.studio.rehearsal import plan_race
 from synthrelease.studio.rehearsal.closer_look import halves
-from synthrelease.studio.rehearsal.dependence import strongest_pairs
+from synthrelease.studio.rehearsal.dependence import TellingTables, strongest_pairs
 from synthrelease.studio.rehearsal.plan_race import (
     CLEARLY,
     DELTA,
@@ -129,6 +129,19 @@ def test_a_half_keeps_all_of_itself_and_independent_columns_keep_nothing(monkeyp
         strong = [pair for pair in strongest_pairs(counts) if pair.strong]
         assert kept.strong == len(strong)
         assert len(kept.lost) == (0 if share else len(strong))
+
+
+def test_a_plan_that_is_clearly_below_the_wanted_share_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, random = table(12_000), np.random.default_rng(5)
+    one = race(counts)
+    monkeypatch.setattr(plan_race, "_drawn", lambda generator, charge, rows, *more: independent_columns(rows, random))
+    told = TellingTables(tables=((0,), (1,)), lost=())
+    for total, least, n_fits in ((1, 0.5, 1), (2, -0.02, 2), (Fraction(7, 5), -math.inf, 2)):
+        plan = one.fitted(Fraction(total), told, least)
+        assert plan.kept is not None
+        assert plan.kept.fits == n_fits
+        assert ("1 fit)" in plan.words) == (n_fits == 1)
+    assert one.cheapest(Fraction(1), told=told, least=0.5).total == 1  # no cheaper plan is tried
 
 
 @pytest.mark.slow
@@ -364,7 +377,7 @@ def test_five_points_more_are_what_published_tables_are_worth(monkeypatch: pytes
     one = race(table(500, columns=2, bins=2))
     raced = replace(one.at(Fraction(1, 2)), kept=kept(0.6))
     for share, family in ((0.64, "gaussian_marginals"), (0.66, "adaptive")):
-        monkeypatch.setattr(one, "kept", lambda raced, share=share: kept(share))
+        monkeypatch.setattr(one, "kept", lambda raced, *least, share=share: kept(share))
         assert one.with_own_tables(raced).family == family
     assert one.with_own_tables(replace(raced, kept=kept(0.8))).family == "gaussian_marginals"
 
@@ -374,7 +387,7 @@ def test_agreements_are_drafted_where_many_columns_have_two_bins_and_they_keep_m
     one = race(counts)
     raced = replace(one.at(Fraction(1, 2)), kept=kept(0.5))
     for best in ("agreements", "adaptive"):
-        monkeypatch.setattr(one, "kept", lambda raced, best=best: kept(0.7 if raced.unpublished == best else 0.6))
+        monkeypatch.setattr(one, "kept", lambda raced, *least, best=best: kept(0.7 if raced.unpublished == best else 0.6))
         chosen = one.with_own_tables(raced)
         assert (chosen.unpublished, chosen.share) == (best, 0.7)
     generator = one.generator(raced.told, raced.purse, agreements=True)
@@ -397,7 +410,7 @@ def raced_ways(
 ) -> tuple[list[Raced], Raced]:
     one, shares = race(table(500, columns=6, bins=2)), SHARES | changes
     drafted = replace(one.at(Fraction(2)), kept=kept(shares["", False][2]))
-    monkeypatch.setattr(one, "kept", lambda plan: kept(shares[plan.unpublished, plan.pure][float(plan.total)]))
+    monkeypatch.setattr(one, "kept", lambda plan, least: kept(shares[plan.unpublished, plan.pure][float(plan.total)]))
     return one.every_way(drafted), drafted
 
 
@@ -443,7 +456,7 @@ def test_agreements_are_not_tried_beside_many_columns_of_more_bins(others: int, 
     layout = Layout(columns=names, sizes=(*of_two.layout.sizes, *of_three.layout.sizes))
     one = race(Counts.of(layout, [*of_two.expand().T, *of_three.expand().T]))
     monkeypatch.setattr(plan_race, "_MOST_FOR_OWN_TABLES", 3)
-    monkeypatch.setattr(one, "kept", lambda raced: kept(0.7))
+    monkeypatch.setattr(one, "kept", lambda raced, *least: kept(0.7))
     raced = replace(one.at(Fraction(1, 2)), kept=kept(0.5))
     assert one.with_own_tables(raced).unpublished == ("agreements" if others == 3 else "")
 
