@@ -1,5 +1,5 @@
-"""Look up criterion classes and their explanations by the `kind` in the acceptance file. A new kind needs one file, and one
-line in `CRITERIA`.
+"""Look up the classes of criteria and of their explanations by the `kind` in the acceptance file. A new kind needs one file,
+and one line in `CRITERIA`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind. The class is in the module of the criterion, and its name is the name of the
+    """Return the class that explains a kind. This class is in the module of the criterion. Its name is the name of the
     criterion class followed by "Explained". A kind of another package, which has a colon in its name, is explained by
     `ExplainedByItself`.
     """
@@ -53,7 +53,9 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the explanation of a criterion. If the criterion has `of`, its kind is explained for rows of members."""
+    """Return the explanation of a criterion. If the criterion has `of`, the explanation of its kind is applied to rows of
+    members.
+    """
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -65,7 +67,8 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Return the criterion of a release, rebuilt from its published settings; None if this version does not know the kind.
+    """Return the criterion of a release, rebuilt from the published settings of the criterion. The result is None if this
+    version does not know the kind.
 
     Raises
     ------

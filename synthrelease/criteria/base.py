@@ -1,5 +1,5 @@
-"""Base class of all acceptance criteria: settings, criterion value ("figure"), sensitivity, charges, and the score of a
-candidate.
+"""Base class of all acceptance criteria. It defines settings, the criterion value ("figure"), its sensitivity, its charges, and
+the score of a candidate.
 
 `criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` has the drafts that `init` writes for
 each kind.
@@ -39,15 +39,15 @@ class Criterion(SpecTable):
 
     To add a kind, write one file with a subclass that has a criterion value and its sensitivity (`query`). Add an `Explanation`
     whose name is the name of the class followed by "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason
-    for drafting nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of them.
+    for drafting nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of these.
 
     Attributes
     ----------
     name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
         "mean birth weight"`.
-    kind : the kind of the criterion, which determines its further settings.
-    threshold : the largest accepted value of the criterion, in the unit of the criterion. The criterion value with its noise is
-        compared with the threshold. Example: `threshold = 0.01`.
+    kind : the kind of the criterion. The kind determines which further settings the criterion has.
+    threshold : the largest accepted value of the criterion, in the unit of the criterion. The program compares the criterion
+        value with its noise to the threshold. Example: `threshold = 0.01`.
     epsilon : the epsilon for measuring the criterion. The criterion is measured in every round, so this epsilon is a part of
         the cost of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the
         criterion is measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
@@ -55,7 +55,7 @@ class Criterion(SpecTable):
         The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This
         setting needs [selection] measurements = "shared" and a measured table for every table that the criterion compares.
         Without this setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
-    reason : the steward's reasons for this criterion and its budget. Example: `reason = "The ministry's first question"`.
+    reason : the steward's reasons for this criterion and for its budget. Example: `reason = "The ministry's first question"`.
     agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on = 2026-11-22
         }`.
     """
@@ -67,14 +67,15 @@ class Criterion(SpecTable):
     best_figure: ClassVar[float] = 0.0
     """The smallest possible exact criterion value. A threshold below this value refuses every table."""
     compares: ClassVar[bool] = True
-    """Whether the criterion value compares the released table with the original table. If it does not, it uses released rows
-    only."""
+    """Whether the criterion value compares the released table with the original table. Otherwise the criterion value uses
+    released rows only.
+    """
     own_mechanism: ClassVar[str] = "Laplace"
     """The privacy mechanism of the criterion value, unless measurements answer the criterion."""
     former_mechanism: ClassVar[str] = ""
-    """The name of the mechanism in releases of earlier versions, if it differs from `own_mechanism`."""
+    """The name that releases of earlier versions gave to the mechanism, if it differs from `own_mechanism`."""
     no_measured_bound: ClassVar[str] = ""
-    """The reason why noisy tables of few columns give no bound on the criterion value; empty if they give one."""
+    """The reason why noisy tables of few columns give no bound on the criterion value; empty if they give such a bound."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
@@ -97,7 +98,7 @@ class Criterion(SpecTable):
         if answered_by is not None and epsilon:
             raise Unexpected("no epsilon: an answer from shared measurements costs nothing")
         if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
-            raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
+            raise Unexpected('a number above 0, or answered_by = "measurements" instead of an epsilon', "0 or nothing")
         return epsilon
 
     # The criterion value, its sensitivity and its range.
@@ -113,7 +114,7 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        """Yield the mistakes in this criterion's settings, given the schema and the earlier criteria."""
+        """Yield the mistakes in this criterion's settings, given the schema and the other public facts."""
         return ()
 
     @property
@@ -123,7 +124,7 @@ class Criterion(SpecTable):
 
     @property
     def worst_figure(self) -> float:
-        """Return an upper bound of the criterion value over all tables; infinity if the settings give none."""
+        """Return an upper bound of the criterion value over all tables; infinity if the settings imply no bound."""
         return 1.0 if self.counts_rows else math.inf
 
     @property
@@ -161,7 +162,9 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Spend the charges of `once` before the rounds, and return the regression for later scores; None if there is none."""
+        """Spend the charges of `once` before the rounds. Return the regression for later scores; None if the criterion has no
+        regression.
+        """
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
@@ -188,12 +191,12 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on `measured_bound` for tables of n rows, which follows from the noise alone; 0 if none is
-        known.
+        """Return a lower limit on `measured_bound` for tables of n rows. The limit follows from the noise alone; it is 0 if no
+        limit is known.
 
         Parameters
         ----------
-        widths : for each of the `measured_sums`, the smallest possible half widths of its intervals.
+        widths : for each of the `measured_sums`, the smallest half widths that its intervals can have.
         """
         return 0.0
 
@@ -201,12 +204,14 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score needs the private table. If it does not, the score is computed from public information."""
+        """Return whether a score needs the private table. A score that does not need the private table is computed from public
+        information.
+        """
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the criterion value is computed from the private table and gets noise of its own."""
+        """Return whether the criterion value is computed from the private table and gets separate noise."""
         return self.asks_something and self.figure_gets_noise
 
     @property
@@ -231,7 +236,7 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Answer the query, release its criterion value with noise, and compare it with the threshold.
+        """Answer the query and release the criterion value with noise. Then compare this value with the threshold.
 
         Parameters
         ----------
@@ -241,17 +246,18 @@ class Criterion(SpecTable):
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
     def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
-        """Return the score of a query, whose criterion value gets Laplace noise. If the argument is a score, it is returned
-        unchanged."""
+        """Return the score of a query, whose criterion value gets Laplace noise. If the argument is already a score, the
+        function returns it unchanged.
+        """
         if isinstance(query, Score):
             return query
-        from synthrelease.criteria.base_mechanism import noisy_figure  # readers of a release do not need it
+        from synthrelease.criteria.base_mechanism import noisy_figure  # readers of a release do not need this module
 
         figure = partial(noisy_figure, query=query, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a noisy criterion value. For a void candidate its value is NaN."""
+        """Return the score of a noisy criterion value. For a void candidate the value of the score is NaN."""
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
@@ -272,8 +278,8 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for the
-    rows of the file.
+    """The public facts that a criterion may use. Examples are the schema, the bins of [groups] and the plausibility rules for
+    the rows of the file.
 
     Attributes
     ----------
@@ -336,8 +342,8 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the groups in [groups] that contain a column's released bins; empty if the column has none, or a bin overlaps two
-    groups.
+    """Return the groups in [groups] that contain a column's released bins; empty if the column has no groups, or if a bin
+    overlaps two groups.
     """
     if coarser is None or not binning.refines(coarser):
         return ()
@@ -347,7 +353,7 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression and, after the fit, its line.
+    """The public design of a regression and, after the fit, the fitted line.
 
     `possible` is an (n_cells,) mask: False for cells whose records the public raw rules exclude. `redraws` (n_draws, d) are
     slopes after simulated noise. The standard deviation of the criterion value's noise is estimated from these slopes.
@@ -360,8 +366,9 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The regression line, which was fitted with noise or computed from the measurements. Raises LookupError if there is
-        none."""
+        """The regression line, which was fitted with noise or computed from the measurements. Raises LookupError if there is no
+        such line.
+        """
         if self.model is None:
             raise LookupError("the private fit is missing")
         return self.model
@@ -369,8 +376,8 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """The shared measurements, and the limits that they give for all sums of criteria. The limits are computed once for each
-    transformation.
+    """The shared measurements, and the limits that these measurements give for all sums of criteria. The limits are computed
+    once for each transformation.
 
     Attributes
     ----------
@@ -418,7 +425,7 @@ class Fitted:
     answers: MeasuredAnswers | None = None
 
     def regression(self, name: str) -> Regression:
-        """Return the regression of a criterion. Raises LookupError if none was prepared for it."""
+        """Return the regression of a criterion. Raises LookupError if no regression was prepared for this criterion."""
         if name not in self.regressions:
             raise LookupError(f"no regression was prepared for {name!r}")
         return self.regressions[name]

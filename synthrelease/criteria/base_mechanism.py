@@ -40,10 +40,10 @@ def noisy_figures(
 
     Parameters
     ----------
-    queries : queries that are all fixed before any criterion value is released, so that no query depends on the noise of
-        another.
+    queries : queries that are all fixed before any criterion value is released. So no query depends on the noise of another
+        query.
     noise : the shared noise, with the total epsilon of all criterion values.
-    rows : the public number of rows behind the criterion values, on which their grids depend.
+    rows : the public number of rows behind the criterion values. The grids of the criterion values depend on this number.
 
     Privacy
     -------
@@ -56,7 +56,9 @@ def noisy_figures(
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
     if not all(math.isfinite(value) and abs(value / grid.step) <= 2.0**48 for value, grid in zip(values, grids, strict=True)):
-        raise ValueError("a criterion value that shares its noise must be finite, and not too large for its sensitivity")
+        raise ValueError(
+            "a criterion value that shares its noise must be finite, and must not be too large for its sensitivity"
+        )
     points = [round(Fraction(value) / Fraction(grid.step)) for value, grid in zip(values, grids, strict=True)]
     noisy = one_noise(np.array(points, dtype=np.int64), sensitivity=shared_steps(rows), epsilon=noise.epsilon, entropy=entropy)
     return tuple(

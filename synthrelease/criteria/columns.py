@@ -108,11 +108,10 @@ def representation_mistakes(
     yield from unknown_columns(schema, "representation", representation)
 
 
-# The marginal tables that a criterion compares, and their number.
-#
-# There are about d^k / k! tables of at most k of d columns, and 2^d tables in all. So the default is all tables for up to
-# `WIDE` columns, and tables of at most three columns for more. The table of all columns is a single table and costs as much as
-# any other table, so "all columns" names it without the tables of fewer columns.
+# The marginal tables that a criterion compares, and their number. There are about d^k / k! tables of at most k of d columns,
+# and 2^d tables in all. So the default is all tables for up to `WIDE` columns, and tables of at most three columns for more.
+# The table of all columns is a single table and costs as much as any other table. So "all columns" names only this table, and
+# not the tables of fewer columns.
 
 MAX_TABLES = 100_000
 """Largest number of compared tables, for example all tables of sixteen columns. More would take hours."""
@@ -144,9 +143,10 @@ class MarginalCriterion(Criterion):
 
     Attributes
     ----------
-    largest : the largest number of columns of a compared table; all tables of at most this number of columns are compared. By
-        default, all tables are compared for up to eight columns, tables of at most three columns for up to 84 columns, and
-        tables of at most two for more. These defaults do not apply if `tables` is given. Example: `largest = 3`.
+    largest : the largest number of columns of a compared table. All tables of at most this number of columns are compared. By
+        default, all tables are compared for up to eight columns. For up to 84 columns, tables of at most three columns are
+        compared, and for more columns tables of at most two columns. These defaults do not apply if `tables` is given. Example:
+        `largest = 3`.
     tables : further tables to compare, as a formula. The columns of a table are written with ":" between them. "age:(sex +
         region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with age" every table of two
         columns that contains age. "all columns" names the table of all columns, which compares whole rows. Example: `tables =
@@ -183,7 +183,7 @@ class MarginalCriterion(Criterion):
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting that selects tables without naming their columns; empty if there is none."""
+        """Return the setting that selects tables without naming their columns; empty if the criterion has no such setting."""
         unnamed = not self.tables or any(term is None or term.ways for term in self._named)
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
@@ -272,10 +272,14 @@ class MarginalCriterionExplained(Explanation[Tables]):
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion compares the table of the pair, and would fail if their association were lost."""
+        """Return whether the criterion compares the table of the pair, and would fail if the association of the pair were
+        lost.
+        """
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) largest possible difference between a released count and an original count within its limits."""
+    """Return the (n_cells,) largest difference that is possible between a released count and an original count within its
+    limits.
+    """
     return np.maximum(limits.high - released, released - limits.low)

@@ -1,4 +1,4 @@
-"""Draft acceptance criteria of each kind for a public file, as `init` writes them into the acceptance file.
+"""Draft acceptance criteria of each kind for a public file. `init` writes these drafts into the acceptance file.
 
 A draft is computed from the public file alone. The threshold and the epsilon of a draft are first guesses, which
 `studio.drafting.criteria` replaces after noisy fits.
@@ -18,7 +18,7 @@ from synthrelease.criteria.columns import LARGEST_WHEN_WIDE
 from synthrelease.data.linked import slot_name
 
 NOISE_SHARE = 6
-"""The drafted noise scale of a criterion value is at most its threshold divided by this number, so that error bounds are
+"""The drafted noise scale of a criterion value is at most the threshold divided by this number, so that error bounds are
 useful."""
 
 MOST_EPSILON = Fraction(1, 4)
@@ -37,10 +37,10 @@ class Partner:
 
     Attributes
     ----------
-    distance : the strength of the association: the share of all rows that would have to change for the columns to be
+    distance : the strength of the association. It is the share of all rows that would have to change for the columns to be
         independent.
-    smallest_group : the number of rows in the smallest group of the other column with values in both columns; 0 if the other
-        column has too many groups.
+    smallest_group : the number of rows with values in both columns, in the smallest group of the other column. It is 0 if the
+        other column has too many groups.
     """
 
     distance: float
@@ -49,14 +49,14 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A drafted column of a public file, with its released bins.
+    """A column of a public file for which criteria are drafted, with its released bins.
 
     Attributes
     ----------
     of_date : whether the column was made from a date, or holds years of the calendar.
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
-    limits : inner limits of the drafted bins of a column of numbers; None for categories.
+    limits : the inner limits of the drafted bins of a column of numbers; None for a column of categories.
     mean_range : for a column of numbers, a range to which values can be clipped almost without a change of means.
     line_range : a narrower range for regressions, in which a few extreme values may be clipped.
     spread : the standard deviation of the values within `mean_range`.
@@ -108,7 +108,7 @@ class FileFacts:
 
     Attributes
     ----------
-    cell : the drafted threshold for the error of a cell of a small table, as a share of all rows.
+    cell : the drafted threshold for the error of a cell of a small table, stated as a share of all rows.
     unique : the share of the rows that are unique in the bins of the draft.
     strongest : pairs of columns with more association than chance gives, from the strongest association to the weakest.
     members : the columns of members, such as persons of a household; empty without [members].
@@ -123,7 +123,7 @@ class FileFacts:
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
-        """Return the numeric columns that can be dependent variables, from the most to the least associated."""
+        """Return the numeric columns that can be dependent variables. The most associated column comes first."""
         numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
         return tuple(sorted(numeric, key=lambda column: -column.tied))
 
@@ -141,8 +141,8 @@ class FileFacts:
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` columns to group by, from the strongest association to the weakest. Each of their groups has at
-        least `least` rows with values.
+        """Return at most `most` columns to group by, from the strongest association to the weakest. Each group of such a column
+        has at least `least` rows with values.
         """
         named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
@@ -155,18 +155,19 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion: its TOML keys in order, and a remark. Threshold and epsilon are starting values.
+    """The draft of one criterion. It has the TOML keys in order, and a remark. Threshold and epsilon are starting values.
 
     Attributes
     ----------
-    seen : a text with criterion values on the public file: between its two halves, for noisy fits, and for independent columns.
-    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
+    seen : a text with three criterion values on the public file. They compare its two halves, noisy fits with the file, and
+        independent columns with the file.
+    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation. None if the
         criterion value is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
-        it replaces none.
-    asks : "single columns" or "shares of single columns" for a criterion that a table of independent columns meets; "pairs" for
-        a criterion about all associations. A draft needs at least one criterion about associations, which a table of
-        independent columns fails.
+        the draft replaces no criterion.
+    asks : "single columns" or "shares of single columns" for a criterion that a table of independent columns meets. "pairs"
+        marks a criterion about all associations. A drafted acceptance file needs at least one criterion about associations,
+        because a table of independent columns fails such a criterion.
     """
 
     settings: Mapping[str, object]
@@ -177,7 +178,7 @@ class CriterionDraft:
     asks: Asked = ""
 
     def ignoring(self, names: Sequence[str]) -> CriterionDraft:
-        """Return the draft with these columns added to `ignored`, if it is a draft of faithfulness; otherwise return it
+        """Return the draft with these columns added to `ignored`, if it is a draft of faithfulness. Otherwise return the draft
         unchanged.
         """
         if "exact" not in self.settings:
@@ -203,7 +204,7 @@ class CriterionDraft:
 
 
 def budget(least: float) -> Fraction:
-    """Return `least` rounded up to a multiple of 0.001, or of 0.01 from 0.1 on."""
+    """Return the number `least`, rounded up to a multiple of 0.001. From 0.1 on, it is rounded up to a multiple of 0.01."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
@@ -215,10 +216,10 @@ Drafts = Iterable[CriterionDraft | str]
 # take seconds in every round.
 _MANY = 20
 _MOST_BY = 6  # Largest number of columns by which a drafted share of rows is grouped
-# Smallest number of bins for which the median may lie in a neighbouring bin; three of so many bins are at most a quarter of
-# all bins.
+# Smallest number of bins for which the median may lie in a neighbouring bin. Three of so many bins are at most a quarter of all
+# bins.
 _BINS_OF_NEIGHBOURS = 12
-# Least number of rows of the file per cell of the columns in faithfulness, so that most rows have a similar row.
+# Smallest number of rows of the file per cell of the columns in faithfulness. With so many rows, most rows have a similar row.
 _ROWS_FOR_A_CELL = 4
 
 
@@ -235,10 +236,10 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
     """Draft a criterion for the cells of small tables, and one for the bins of single columns."""
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
     kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
-    remark = f"no cell of a table of up to {largest} columns may have an error above this share of all rows"
+    remark = f"no cell of a table of up to {largest} columns may have a larger error than this share of all rows"
     settings: dict[str, object] = {"largest": min(largest, len(file.columns)), "threshold": file.cell}
     yield CriterionDraft.of("absolute error of marginals", kind, remark, settings, epsilon=epsilon)
-    remark = "no bin of one column may have an error above this share of all rows (independent columns pass)"
+    remark = "no bin of one column may have a larger error than this share of all rows (independent columns pass)"
     about, name = statistics.median(1 / max(1, column.n_bins) for column in file.columns), "absolute error of single columns"
     single = CriterionDraft.of(name, kind, remark, {**settings, "largest": 1}, epsilon=epsilon, about=about)
     yield replace(single, asks="shares of single columns")
@@ -253,7 +254,10 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
     step = 1.25**2 / max(1.0, file.n_rows * min([0.01, *shares]))
     epsilon = budget(step / 0.1)
     if epsilon > MOST_EPSILON:
-        yield "relative_marginal_error: with so few rows in the rarest bins, its noise would need a large budget"
+        yield (
+            "relative_marginal_error: with so few rows in the rarest bins, the noise of this criterion would need a large "
+            "budget"
+        )
         return
     name, kind = "relative error of single columns", "relative_marginal_error"
     remark = "no bin of one column may differ by more than this factor (independent columns pass)"
@@ -261,8 +265,9 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
-    """Draft criteria for the mean error of tables of two columns: all tables, the most associated pairs, and tables of
-    members."""
+    """Draft criteria for the mean error of tables of two columns. The drafts cover all tables, the most associated pairs, and
+    tables of members.
+    """
     kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
     settings: dict[str, object] = {"tables": ["all 2-way"], "threshold": 0.05}
     yield CriterionDraft.of("typical error of pairs", kind, remark, settings, asks="pairs")
@@ -288,8 +293,13 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 
 def conditional_mean(file: FileFacts) -> Drafts:
-    """Draft the means of the two numeric columns with the strongest associations, each in groups of up to three columns."""
-    remark = "no group mean, and not the overall mean, may have an error above this; values beyond `range` count as its ends"
+    """Draft the means of the two numeric columns with the strongest associations. Each mean is compared in groups of up to
+    three columns.
+    """
+    remark = (
+        "no group mean may have a larger error than this, nor may the overall mean; values beyond `range` count as the "
+        "nearer end of `range`"
+    )
     for column in file.outcomes[:2]:
         low, high = column.mean_range
         by = _names(file.grouping(column, 3 * file.cell * file.n_rows, 3))
@@ -301,8 +311,8 @@ def conditional_mean(file: FileFacts) -> Drafts:
 def conditional_median(file: FileFacts) -> Drafts:
     """Draft the median of the numeric column with the strongest associations.
 
-    If the column has few bins, the original median must lie in the bin of the released median. Otherwise it may lie in a
-    neighbouring bin.
+    If the column has few bins, the original median must lie in the bin of the released median. Otherwise the original median
+    may lie in a neighbouring bin.
     """
     for column in file.outcomes[:1]:
         within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
@@ -339,11 +349,11 @@ def mean_of_roots(file: FileFacts) -> Drafts:
     if not any(beside.values()):
         return
     alike = max(beside, key=beside.__getitem__)
-    remark = "the mean over roots of the share of pairs of members in the same bin may have an error of at most this"
+    remark = "the mean over roots of the share of pairs of members in the same bin may have at most this error"
     settings: dict[str, object] = {"column": alike, "number": "agreement", "threshold": 0.05}
     yield CriterionDraft.of(f"members alike in {alike}", kind, remark, settings)
     limits = {name: by_name[slot_name(name, 1)].limits or () for name in file.members}
-    remark = "no mean over roots of the mean of their members, within `range`, may have an error above this"
+    remark = "no mean over roots of the mean of their members, within `range`, may have a larger error than this"
     for name, edges in [(name, edges) for name, edges in limits.items() if len(edges) > 2][:1]:
         settings = {"column": name, "number": "mean", "range": [edges[0], edges[-1]], "values": "bins"}
         settings["threshold"] = _share((edges[-1] - edges[0]) * 0.05)
@@ -353,11 +363,11 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 def regression_one_step(file: FileFacts) -> Drafts:
     """Draft the linear regression of the most associated numeric column on up to three numeric columns.
 
-    A second draft uses the bins of the features. It replaces the first draft if the bins are wide.
+    A second draft uses the bins of the features. The second draft replaces the first draft if the bins are wide.
     """
     remark = (
-        "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond `ranges` "
-        "count as their ends"
+        "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
+        "`ranges` count as the nearer end of their range"
     )
     for column in file.outcomes[:1]:
         features, (low, high) = file.numeric_partners(column, 3), column.line_range
@@ -371,8 +381,8 @@ def logistic_regression(file: FileFacts) -> Drafts:
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
         yield "logistic_regression: no column with two frequent values is associated with columns of numbers"
     remark = (
-        "no log odds ratio per standard deviation of a feature may have an error above this; values beyond `ranges` count as "
-        "their ends"
+        "no log odds ratio per standard deviation of a feature may have a larger error than this; values beyond `ranges` "
+        "count as the nearer end of their range"
     )
     for column in file.conditions[:1]:
         features = file.numeric_partners(column, 3)
@@ -388,7 +398,9 @@ def _regression(
     limits: Mapping[str, object],
     remark: str,
 ) -> Iterable[CriterionDraft]:
-    """Draft a regression on the own values of the features, and a regression on their bins that may replace it."""
+    """Draft a regression on the exact values of the features, and a regression on the bins of the features. The second may
+    replace the first.
+    """
     if not features:
         return
     kind = "regression_one_step" if target.limits is not None else "logistic_regression"
@@ -425,15 +437,18 @@ def faithfulness(file: FileFacts) -> Drafts:
 
 
 def face_privacy(file: FileFacts) -> Drafts:
-    """Draft the rule that each released row occurs at least twice, unless many rows of the public file are unique."""
+    """Draft the rule that each released row occurs at least twice. Nothing is drafted if many rows of the public file are
+    unique.
+    """
     if file.unique > MOST_UNIQUE:
         yield (
-            f"face privacy: {file.unique:.0%} of the public rows occur once in these columns, and a table in which each occurs "
-            "twice would consist of repetitions. Fewer columns or coarser bins would make this criterion possible"
+            f"face privacy: {file.unique:.0%} of the public rows occur once in these columns. A table in which each row "
+            "occurs twice would consist of repetitions. This criterion would become possible with fewer columns or coarser "
+            "bins"
         )
         return
     settings = {"name": "face privacy", "kind": "face_privacy", "minimum_count": 2}
-    yield CriterionDraft(settings=settings, remark="no row of the release may look unique; costs nothing")
+    yield CriterionDraft(settings=settings, remark="every released row occurs at least twice; this criterion costs nothing")
 
 
 DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
@@ -449,7 +464,7 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "mean_of_roots": mean_of_roots,
     "regression_coefficients": "Only users of the data know which regression they need; the file does not show it.",
     "regression_one_step": regression_one_step,
-    "regression_prediction": "This kind needs the private line of another criterion, which is not drafted either.",
+    "regression_prediction": "This kind needs the private line of another criterion, and that criterion is not drafted.",
     "logistic_regression": logistic_regression,
     "faithfulness": faithfulness,
     "face_privacy": face_privacy,

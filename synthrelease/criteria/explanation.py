@@ -1,7 +1,8 @@
-"""Base class of explanations: the meaning of a criterion, its sensitivity, and the error bounds that follow from its value.
+"""Base class of explanations. An explanation states the meaning of a criterion, its sensitivity, and the error bounds that
+follow from its value.
 
-Explanations do not score candidates. They use public facts only (`criteria.facts`): a released table, the settings, or the
-public rows of a rehearsal.
+Explanations do not score candidates. Explanations use public facts only (`criteria.facts`): a released table, the settings, or
+the public rows of a rehearsal.
 """
 
 from __future__ import annotations
@@ -24,28 +25,31 @@ Kind = TypeVar("Kind", bound=Criterion)
 class Explanation(Generic[Kind]):
     """Explain a criterion to the readers of a release, and to the steward before a release.
 
-    Each kind overrides these methods, or states why a method does not apply (`no_sensitivity`, `no_bounds`, `no_offender`).
-    tests/test_contracts.py checks this.
+    Each kind overrides these methods, or states why a method does not apply to the kind.
     """
 
     about: Kind
     bounds_every_cell: ClassVar[bool] = False
-    """Whether the criterion value bounds the error of every cell of small tables. Most other bounds need this bound."""
+    """Whether the criterion value bounds the error of every cell of small tables. Most other bounds need this bound on
+    cells.
+    """
     no_sensitivity: ClassVar[str] = ""
-    """The reason why the sensitivity cannot be computed from the files of a bundle, or the cases in which it cannot."""
+    """The reason why the sensitivity cannot be computed from the files of a bundle, or the cases in which these files do not
+    suffice.
+    """
     no_bounds: ClassVar[str] = ""
     """The reason why the criterion value gives no bound on other quantities."""
     no_offender: ClassVar[str] = ""
     """The reason why no part of the table can be named as the part with the largest error."""
 
-    # Texts for card, plan and report.
+    # Texts that card, plan and report show.
 
     def sentence(self, facts: PublicFacts) -> str:
         """Return the sentence on the card that says what the criterion value measures."""
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
-        """Return the unit of the criterion value as text; empty if it has none."""
+        """Return the unit of the criterion value as text; empty if the value has no unit."""
         if self.about.counts_rows:
             return "share of the rows"
         raise NotImplementedError
@@ -53,36 +57,44 @@ class Explanation(Generic[Kind]):
     # Values that readers of a release can compute.
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the criterion value, computed from public facts; None if they do not determine it."""
+        """Return the sensitivity of the criterion value, computed from public facts; None if these facts do not determine the
+        sensitivity.
+        """
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the criterion value if the released table alone determines it; None if it depends on private counts."""
+        """Return the criterion value if the released table alone determines this value; None if the value depends on private
+        counts.
+        """
         return None
 
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return the error bound on the original table that an exact criterion value of at most `limit` implies; None if it
-        implies none."""
+        """Return the error bound on the original table that follows from an exact criterion value of at most `limit`. The
+        result is None if no bound follows.
+        """
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Return an upper limit on how much the exact criterion value grows when all kept rows of the file replace the drawn
-        sample, with rows counted as shares. The limit fails with at most the risk of the drawing. None means that there is no
-        limit (theory 13.17, drawn shares).
+        sample. Rows are counted as shares. The limit fails with at most the risk of the drawing. The result is None if there is
+        no such limit (theory 13.17, drawn shares).
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return the largest number of columns of tables in which the criterion value bounds the error of each cell; 0 for
-        none."""
+        """Return the largest number of columns of tables in which the criterion value bounds the error of each cell; 0 if it
+        bounds no cell.
+        """
         return 0
 
-    # For a plan and a rehearsal, before a release.
+    # For a plan and a rehearsal, before the release is made.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return a lower limit on the sensitivity for any candidate of n rows; None if the settings do not determine one."""
+        """Return a lower limit on the sensitivity for any candidate of n rows; None if the settings do not determine a
+        limit.
+        """
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
@@ -92,20 +104,20 @@ class Explanation(Generic[Kind]):
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether the criterion value depends on each column separately. Then a table of independent columns with the
-        right shares meets any threshold, so the criterion value shows nothing about associations.
+        """Return whether the criterion value depends on each column separately. A table of independent columns with the right
+        shares then meets any threshold.
         """
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of these two columns: it names both columns, or must fail if
-        their association is lost.
+        """Return whether the criterion checks the association of these two columns. It does so if it names both columns, or
+        must fail when their association is lost.
         """
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the part of the public table with the largest error; None if there is no such part or the class gives a reason
-        (`no_offender`).
+        """Return the part of the public table with the largest error. The result is None if there is no such part, or if the
+        class gives a reason (`no_offender`).
 
         Parameters
         ----------

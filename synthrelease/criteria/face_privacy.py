@@ -1,5 +1,5 @@
-"""The criterion face privacy: every row of the candidate, or every combination of bins in some columns, occurs at least
-`minimum_count` times.
+"""The criterion face privacy. It requires that every row of the candidate, or every combination of bins in some columns, occurs
+at least `minimum_count` times.
 
 Paper 4.6; theory 3.7, face privacy. A stakeholder in the paper asked for the stricter form, which checks all choices of a given
 number of columns.
@@ -26,16 +26,16 @@ from synthrelease.settings.base import Mistake
 
 
 class RareRows(Criterion):
-    """The number of distinct released rows that occur fewer than `minimum_count` times; it must be 0.
+    """The number of distinct released rows that occur fewer than `minimum_count` times. This number must be 0.
 
     With `columns` = b, the criterion counts rare combinations of bins over all choices of b columns. A combination is rare if
-    it occurs, but fewer than `minimum_count` times. If no combination is rare, no combination of fewer columns is rare either,
-    because its count is a sum of counts of such combinations. There are C(d, b) tables of b columns; at most `MAX_TABLES` are
-    allowed.
+    it occurs in the candidate, but fewer than `minimum_count` times. If no combination is rare, no combination of fewer columns
+    is rare, because its count is a sum of counts of such combinations. There are C(d, b) tables of b columns; at most
+    `MAX_TABLES` are allowed.
 
     Privacy
     -------
-    The criterion value uses only the candidate, which is already differentially private. It costs no budget.
+    The criterion value uses only the candidate, which is already differentially private. The criterion costs no budget.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class RareRows(Criterion):
     """
 
     figure_gets_noise: ClassVar[bool] = False
-    own_mechanism: ClassVar[str] = "none: looks at synthetic rows only"
+    own_mechanism: ClassVar[str] = "none: the criterion uses synthetic rows only"
     compares: ClassVar[bool] = False
-    no_measured_bound: ClassVar[str] = "The released table alone decides it."
+    no_measured_bound: ClassVar[str] = "The released table alone determines the criterion value."
     kind: Literal["face_privacy"]
     minimum_count: int = Field(ge=1)
     columns: int | None = Field(default=None, ge=1)
@@ -91,7 +91,7 @@ class RareRows(Criterion):
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield every choice of columns, with the number of its rare combinations."""
+        """Yield every choice of columns, with the number of rare combinations in these columns."""
         from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
@@ -103,8 +103,10 @@ class RareRows(Criterion):
 class RareRowsExplained(Explanation[RareRows]):
     """Explain the number of rare rows."""
 
-    no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."
-    no_bounds: ClassVar[str] = "The figure looks at released rows only."
+    no_sensitivity: ClassVar[str] = (
+        "The criterion value gets no noise, because the released table alone determines it (`public_figure`)."
+    )
+    no_bounds: ClassVar[str] = "The criterion value uses released rows only."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "different rows" if self.about.columns is None else "combinations"

@@ -1,7 +1,7 @@
 """Public values that criteria use and return: facts about a table, queries, scores, known errors, shared noise, and texts.
 
-`bundle.limits` makes the facts about a table from release.json, and `published.folder` makes them from a loaded release. The
-sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all criteria,
+`bundle.limits` makes the facts about a table from release.json. `published.folder` makes the same facts from a loaded release.
+The sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all criteria,
 because one criterion may refer to another.
 """
 
@@ -26,7 +26,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column, with its label and an (n_bins,) mask of its bins."""
+    """A group of released bins of a column. It has a label and an (n_bins,) mask of its bins."""
 
     label: str
     inside: tuple[bool, ...]
@@ -41,8 +41,8 @@ class PublicFacts:
     n : the number of rows.
     groups : the groups of bins from [groups] in the acceptance file, by column.
     criteria : the criteria of known kinds, by name.
-    counts : the released table; None if only texts are needed.
-    raw : the plausibility rules for private rows, on the released bins; None if they are not needed.
+    counts : the released table; None if only sentences are needed.
+    raw : the plausibility rules for private rows, on the released bins; None if these rules are not needed.
     linked : the columns of the members in the record of their root; None without [members].
     """
 
@@ -59,7 +59,7 @@ class PublicFacts:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:
-        """Return the unit of a column; empty if it has none or is unknown."""
+        """Return the unit of a column; empty if the column has no unit or an unknown unit."""
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
@@ -71,7 +71,7 @@ class PublicFacts:
 
     @property
     def table(self) -> Counts:
-        """Return the released table. Raises LookupError if these facts do not include it."""
+        """Return the released table. Raises LookupError if these facts do not include the released table."""
         if self.counts is None:
             raise LookupError("the released table is not among these facts")
         return self.counts
@@ -106,7 +106,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns whose association is lost: their shares are right, but they are independent.
+    """Two columns whose association is lost. Their shares are right, but the columns are independent.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class CellError:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioError:
-    """A bound on ratios: in every bin of every column, the released count plus 1 and the original count plus 1 differ by at
+    """A bound on ratios. In every bin of every column, the released count plus 1 and the original count plus 1 differ by at
     most this factor.
     """
 
@@ -156,12 +156,12 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound on means: every mean of `column` in the groups of `by` has an error of at most `most`. With `overall`, the mean
+    """A bound on means. Every mean of `column` in the groups of `by` has an error of at most `most`. With `overall`, the mean
     of all rows also has an error of at most `most`.
 
-    Values are clipped to `lowest` and `highest`. `size_margin` determines the size up to which a small group is filled.
-    `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. Both are the
-    representative value if the criterion uses representative values.
+    Values are clipped to `lowest` and `highest`. A criterion fills small groups up to a size, which `size_margin` determines.
+    `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. Both arrays contain
+    the representative values if the criterion uses representative values.
     """
 
     most: float
@@ -179,7 +179,7 @@ class MeanError:
 class Unmatched:
     """A bound from faithfulness: all original rows except at most `rows` are paired with a similar released row.
 
-    `steps` has an array for each column in which rows may be one bin apart. The array says for each bin whether it is similar
+    `steps` has an array for each column in which rows may be one bin apart. Each array says for each bin whether it is similar
     to the next higher bin. The `ignored` columns are not compared.
     """
 
@@ -191,10 +191,10 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Upper limits on weighted sums over the cells of the original table R of some columns: sum of weights R <= most for each
-    sum.
+    """Upper limits on weighted sums over the cells of the original table R of some columns. For each sum, the sum of weights R
+    is at most `most`.
 
-    `weights` has one array for each sum. An array has an axis for each column, over its released bins.
+    `weights` has one array for each sum. This array has an axis for each column, over the released bins of the column.
     """
 
     columns: tuple[str, ...]
@@ -213,16 +213,14 @@ class SumErrors:
 KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 
 
-# Criterion values that share one noise vector. Nothing here is private.
-#
-# These are the criterion values of a table that a joint test accepted, in a release with pure differential privacy. All of
-# these values are fixed before any value is released. One noise vector costs the sum of the epsilons that the values would have
-# cost separately (theory 4.4, figures that share a noise). Criterion values that decide a round cannot share noise, because the
-# limits of bounds would not hold (theory 13.1, limit behind an accepted figure): if one value passed, this is evidence about
-# the noise of the other values.
+# Criterion values that share one noise vector. Nothing here is private. These are the criterion values of a table that a joint
+# test accepted, in a release with pure differential privacy. All of these values are fixed before any value is released. One
+# noise vector costs the sum of the epsilons that the values would have cost separately (theory 4.4, figures that share a
+# noise). Criterion values that decide a round cannot share noise, because the limits of bounds would not hold (theory 13.1,
+# limit behind an accepted figure). If one value passed, this would be evidence about the noise of the other values.
 
 MECHANISM = "K-norm: one noise for several figures"
-"""The name of the mechanism for a criterion value that shares its noise."""
+"""The name of the mechanism for a criterion value that shares its noise with other values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,10 +281,10 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
     """Return the noise that criterion values share, by name of the criterion: empty, or two or more entries.
 
-    The result is a function of the epsilons alone, so it is public. The search starts with all criterion values. The search
-    removes the criterion value with the largest epsilon as long as this value would have less noise of its own, or more than
-    `MOST_NUMBERS` criterion values are left. So no criterion value's noise grows: with m criterion values and a total epsilon
-    E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    The result depends on the epsilons alone, so it is public. The search starts with all criterion values. The search removes
+    the criterion value with the largest epsilon in two cases: separate noise would be smaller for this value, or more than
+    `MOST_NUMBERS` criterion values are left. So the noise of no criterion value grows. With m criterion values and a total
+    epsilon E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -307,16 +305,16 @@ ANSWERED = "none: an upper bound that follows from the published measurements"
 class Score:
     """The publishable result of one criterion for one candidate.
 
-    `sensitivity` and `noise_sd` are in the unit of `value`, and None if no noise is added. A value of NaN does not pass.
+    `sensitivity` and `noise_sd` are in the unit of `value`. They are None if no noise is added. A value of NaN does not pass.
 
     Attributes
     ----------
-    noise_bound : if the noise is not added to the criterion value itself, an estimate of the change that the noise exceeds in
-        5% of cases.
+    noise_bound : an estimate of the change that the noise exceeds in 5% of cases, if the noise is not added to the criterion
+        value itself.
     decides : whether the comparison of this criterion value with the threshold decided about the candidate. A criterion value
         that decided is published only because it passed.
-    one_noise : the noise that the criterion value shares with other values, or None; `epsilon` is then this criterion value's
-        part of the total epsilon.
+    one_noise : the noise that this criterion value shares with other values, or None. `epsilon` is then the part of the total
+        epsilon that this value gets.
     """
 
     name: str
@@ -335,13 +333,13 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A criterion's query to the private table. The query is public; only its functions `figure` and `slack` read counts.
+    """A criterion's query to the private table. The query is public. Only its functions `figure` and `slack` read counts.
 
     Attributes
     ----------
     figure : a function that returns the exact criterion value of any private table.
     sensitivity : the largest change of the criterion value when one record is replaced, above 0.
-    slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1, and is at least 0
+    slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1. It is at least 0
         if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) / sensitivity.
     void : whether the candidate fails for any private table, for example because a group has no rows. A void query has the same
         charge.
@@ -368,7 +366,7 @@ def words(name: str) -> str:
 
 def figure(value: float | None, digits: int = 4) -> str:
     """Return a number as text with `digits` significant digits and thousands separators. Whole numbers keep all digits, and
-    None becomes "not bounded".
+    None becomes the words "not bounded".
     """
     if value is None:
         return "not bounded"
@@ -416,12 +414,11 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
     return "".join(f"; {text}" for text in (which.get(values, ""), limits, grids) if text)
 
 
-# The table, cell, group or coefficient with the largest error, named on public data.
-#
-# An offender contains exact counts without noise. So `offender` takes a `PublicCounts`, which only a rehearsal makes, from a
-# public file. A release keeps its counts in `enclave.door.PrivateCounts`, which gives them only to a mechanism inside `spend`
-# and returns noisy figures. A release calls only a criterion's `query`, which neither makes nor takes a `PublicCounts`.
-# tests/test_architecture.py forbids `PublicCounts(` and `.offender(` in modules that a release runs.
+# The table, cell, group or coefficient with the largest error, named on public data. An offender contains exact counts without
+# noise. So `offender` takes a `PublicCounts`, which only a rehearsal makes, from a public file. A release keeps its counts in
+# `enclave.door.PrivateCounts`. This class gives the counts only to a mechanism inside `spend`, and returns noisy values. A
+# release calls only a criterion's `query`, which neither makes nor takes a `PublicCounts`. tests/test_architecture.py forbids
+# `PublicCounts(` and `.offender(` in modules that a release runs.
 
 
 @dataclass(frozen=True, kw_only=True)

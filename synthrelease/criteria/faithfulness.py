@@ -31,12 +31,12 @@ _ROWS_FOR_A_CELL = 4  # Rows of the file for each cell of the drafted columns, s
 
 
 class Faithfulness(Criterion):
-    """The share of released rows that cannot be paired one to one with similar private rows: 1 - (largest number of pairs of
-    similar rows) / n.
+    """The share of released rows that cannot be paired one to one with similar private rows. This share is 1 - (largest number
+    of pairs of similar rows) / n.
 
-    Two rows are similar if they agree in the columns `exact` and `within_one_bin`. In at most `at_most` columns of
-    `within_one_bin` they may be one bin apart. A bin that contains the value of `exact_around` strictly inside must match
-    exactly (for example the bin 35-39, if the age 37 matters).
+    Two rows are similar if they agree in the columns `exact` and `within_one_bin`. Similar rows may be one bin apart in at most
+    `at_most` columns of `within_one_bin`. A bin that contains the value of `exact_around` strictly inside must match exactly
+    (for example the bin 35-39, if the age 37 matters).
 
     Privacy
     -------
@@ -52,12 +52,12 @@ class Faithfulness(Criterion):
         "weight"]`.
     ignored : the columns that are not compared. With many compared columns, hardly any row has a similar row, not even between
         two halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
-    at_most : the largest number of columns of `within_one_bin` in which similar rows may differ: 1, or 0 if similar rows must
-        be equal. Example: `at_most = 0`.
+    at_most : the largest number of columns of `within_one_bin` in which similar rows may differ. This number is 1, or 0 if
+        similar rows must be equal. Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, a value that matters. The bin that contains this value strictly
         inside must match exactly. Example: `exact_around = { mother_age = 37 }`.
-    any_order : with [members], true compares the members of two roots in any order. The members of each root are first sorted
-        by the compared columns; every member must have the same compared columns. Example: `any_order = true`.
+    any_order : with [members], true compares the members of two roots in any order. The program first sorts the members of each
+        root by the compared columns. So every member must have the same compared columns. Example: `any_order = true`.
 
     Examples
     --------
@@ -151,7 +151,8 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
     ----------
     bins : the bins of the column. The last bin, the bin of missing values, is similar only to itself. Bins of categories have
         no limits.
-    around : a value; a bin that contains it strictly inside must match exactly. `around` is None if there is no such value.
+    around : a value. A bin that contains this value strictly inside must match exactly. `around` is None if there is no such
+        value.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
@@ -197,7 +198,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`, and the loss of their association misplaces more rows than the threshold
-        allows.
+        """Return whether both columns are in `exact`, and the loss of the association of these columns misplaces more rows than
+        the threshold allows.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

@@ -55,7 +55,7 @@ def unmatched_share(
     Parameters
     ----------
     synthetic : the candidate's rows, from `compared_rows`.
-    linked : the positions of members in a record, if members are compared in any order; otherwise None.
+    linked : the positions of members in a record, if members are compared in any order; None otherwise.
     """
     return 1 - maximum_matching(compared_rows(counts, columns, linked), synthetic, steps) / rows
 
@@ -72,7 +72,7 @@ def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | No
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
-    """Return the largest number of disjoint pairs (row of left, row of right) that are equal or differ by one allowed step.
+    """Return the largest number of disjoint pairs of a left row and a right row that are equal or differ by one allowed step.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """Return both tables without most of the cells that have no similar cell in the other table.
+    """Return the two tables without most of the cells that have no similar cell in the other table.
 
-    Similar cells differ in at most one of `columns`, so they agree in all words but one. A cell is kept if a hash of its other
-    words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a cell
-    without a similar cell, which only costs time. In tables of many columns, hardly any cell has a similar cell.
+    Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if a hash of its
+    other words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a
+    cell without a similar cell, which only costs time. In tables of many columns, hardly any cell has a similar cell.
     """
     if left.layout.has_codes:
         return left, right
@@ -107,7 +107,7 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
 
 def _hashed(table: Counts, word: int, cells: slice) -> np.ndarray:
-    """Return a 31-bit hash of all words of some cells except one."""
+    """Return a 31-bit hash for each of some cells. The hash covers all words of the cell except one."""
     mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
     return ((mixed.sum(axis=0) - mixed[word]) >> np.uint64(33)).astype(np.uint32)
 
@@ -125,10 +125,10 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
-    """Return a mask of remainders: True for the hashes that occur in both tables, and for a few other hashes.
+    """Return a mask of remainders. The mask is True for the hashes that occur in both tables, and for a few other hashes.
 
-    The hashes of both tables are sorted, with the table as their last bit. A shared hash then gives two neighbours that differ
-    in this bit alone.
+    The hashes of both tables are sorted, with the table as their last bit. A hash that occurs in both tables then gives two
+    neighbours that differ in this bit alone.
     """
     ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0
     for side, table in enumerate((left, right)):
@@ -165,13 +165,13 @@ def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[n
 
 @dataclass(frozen=True, kw_only=True)
 class _Codes:
-    """Integer codes of the cells of both tables, in which the next bin of a column adds a fixed stride.
+    """Integer codes of the cells of both tables. A step to the next bin of a column adds a fixed stride to the code.
 
     Attributes
     ----------
     left_cells, right_cells : the cells by increasing code, without left cells that cannot have a similar right cell.
     left, right : the codes of these cells. Two codes are equal if and only if the cells are equal.
-    strides : for each column of the group, the number that a step to its next bin adds to the code.
+    strides : for each column of the group, the number that a step to the next bin of the column adds to the code.
     """
 
     left_cells: np.ndarray
@@ -235,7 +235,9 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return the flow that can be added to a given flow: the maximum flow of its residual network, computed part by part."""
+    """Return the flow that can be added to a given flow. This is the maximum flow of the residual network, computed part by
+    part.
+    """
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     n_left = len(left_free)
@@ -260,10 +262,10 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
     """Return the (n_left + n_right,) part of the network that each cell belongs to; -1 for cells that can get no further flow.
 
-    No flow passes between connected components, so the maximum flow is the sum over components. A component without free cells
-    on one side already has its maximum flow (theory 8.2, independent parts). The other components are combined into parts of
-    some thousand cells. A part consists of components with similar numbers of free rows, because the algorithm passes over a
-    whole part as often as its slowest component needs.
+    No flow passes between connected components, so the maximum flow is the sum over components. A component is finished if it
+    has no free cells on one side: it already has its maximum flow (theory 8.2, independent parts). The other components are
+    combined into parts of some thousand cells. A part consists of components with similar numbers of free rows, because the
+    algorithm passes over a whole part as often as its slowest component needs.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -281,7 +283,8 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """Return the flow that can be added in a network. The nodes 0 to n_left - 1 are on the left, the others on the right.
+    """Return the flow that can be added in a network. The nodes 0 to n_left - 1 are on the left, and the other nodes are on the
+    right.
 
     The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
     capacities are divided by a power of two and rounded down. The maximum flow of this network, times the power, is added to

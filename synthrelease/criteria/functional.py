@@ -1,10 +1,12 @@
-"""Least-squares regression by the functional mechanism (Zhang et al., PVLDB 2012), in joint form: one noisy vector of moments.
+"""Least-squares regression by the functional mechanism (Zhang et al., PVLDB 2012), in joint form. All moments get one noise
+vector.
 
-A least-squares line depends on the data only through sums over the records. These are sums of the features, of their products,
-of the target, and of its products with the features. Noise is added to the whole vector of sums at once, so the budget is not
-split. Two public choices lower the noise and do not affect the guarantee (theory 3.8, functional mechanism, joint form). First,
-every moment is scaled before noise is added, so that the most important moments get the least noise. Second, the target is
-replaced by its residual from a public guess. Then only the error of the guess multiplies the noise of the products of features.
+A least-squares line depends on the data only through sums over the records. These sums are the sums of the features, of the
+products of two features, of the target, and of the products of the target with a feature. Noise is added to the whole vector of
+sums at once, so the budget is not split. Two public choices lower the noise and do not affect the guarantee (theory 3.8,
+functional mechanism, joint form). First, every moment is scaled before noise is added, so that the most important moments get
+the least noise. Second, the target is replaced by its residual from a public guess. Then only the error of the guess multiplies
+the noise of the products of features.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether a design with these public numbers and this prior may exceed the range of floats."""
+    """Return whether a design with these public numbers and this prior may exceed the range of floating-point numbers."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -53,7 +55,7 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 @dataclass(frozen=True, kw_only=True)
 class Design(MomentGrid):
-    """The public domain of a record (the product of the bins of some columns), and its integer moments.
+    """The public domain of a record, which is the product of the bins of some columns, and the integer moments of a record.
 
     Attributes
     ----------
@@ -99,7 +101,7 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """Return, for every column, the entries of its axis for these cells."""
+        """Return, for every column, the entries of the column's axis for these cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
@@ -127,7 +129,7 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return the result of `Design.of`, from a cache of recent designs. A rehearsal needs the same design for every private
+    """Return the result of `Design.of`. Recent designs come from a cache. A rehearsal needs the same design for every private
     fit."""
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
     arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
@@ -158,9 +160,10 @@ class NoisyMoments:
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """Return the least-squares line of the noisy moments, which exists for every input. The computation is post-processing.
+        """Return the least-squares line of the noisy moments. Such a line exists for every input. The computation is
+        post-processing.
 
-        If the records were counted (`Design.counted`), their noisy number replaces n.
+        If the records were counted (`Design.counted`), the noisy number of records replaces n.
         """
         prior, d = self.design.prior, len(self.design.numbers) - 1
         means = self.sums[1:] / max(1.0, self.sums[0]) if self.design.counted else self.sums / n
@@ -181,7 +184,7 @@ class NoisyMoments:
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
         """Return (n_draws, d) slopes after further noise of the same scale is added to these sums (a parametric bootstrap).
 
-        This is post-processing, because it starts from the noisy sums.
+        The computation is post-processing, because it starts from the noisy sums.
         """
         noise = entropy.laplace(0.0, self.noise_scale, (n_draws, len(self.sums))) / self.design.scales
         return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
@@ -204,8 +207,8 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return, for each mean moment, the change of the slopes that an error in the moment causes, to first order and in units of
-    the target.
+    """Return, for each mean moment, how much an error in this moment changes the slopes. The change is to first order and in
+    units of the target.
 
     The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
     the importance `uncertainty`, and off-diagonal product moments have twice this importance.
@@ -217,7 +220,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return the default guess: slopes of 0, with features and target centred at the middles of their ranges."""
+    """Return the default guess, with slopes of 0. Features and target are centred at the middles of their ranges."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """The assignment of rows to groups by the bins of a column, or of all rows to one group.
+    """The assignment of rows to groups: by the bins of a column, or all rows to one group.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Grouping:
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
     """Return a grouping for every column of `by` and, with `overall`, a grouping with all rows in one group. A column in
-    [groups] is grouped by its bins there.
+    [groups] is grouped by the groups that [groups] states.
     """
     layout, ways = transformation.layout, []
     for name in by:
@@ -75,13 +75,13 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 
 
 def present(binning: Binning) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins of values; the bin of missing values is False."""
+    """Return an (n_bins,) mask of the bins of values. The mask is False for the bin of missing values."""
     return np.arange(len(binning)) < binning.present
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. The quantile is the lowest bin such
-    that at least a share q of the group's rows with a value lies in it or below.
+    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. This quantile is the lowest bin such
+    that at least a share q of the group's rows with a value lies in this bin or below.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
     counted = np.flatnonzero((groups >= 0) & (bins < present))
@@ -111,7 +111,7 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return the (n_bins,) numbers of released rows of a group, by bin of the criterion's column. The group comes from
+    """Return, for a group, the (n_bins,) number of released rows in each bin of the criterion's column. The group comes from
     `public_groupings`."""
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
@@ -124,8 +124,8 @@ def public_groupings(
 
     columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
         `column`.
-    inside : an array with an axis for each of these columns: 1.0 for cells whose rows are in the group and have a value of
-        `column`, otherwise 0.0.
+    inside : an array with an axis for each of these columns. It is 1.0 for cells whose rows are in the group and have a value
+        of `column`, and 0.0 for other cells.
     """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
@@ -154,11 +154,11 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest |resized mean - target| over all numbers of rows and sums within limits.
+    """Return the largest |resized mean - target| over all pairs of a number of rows and a sum within limits.
 
     Parameters
     ----------
-    limits : the limits on the number of rows of the group, and on the sum of their values in steps.
+    limits : the limits on the number of rows of the group, and the limits on the sum of the values of these rows, in steps.
     most : the largest absolute value of a resized mean.
     size : the size to which smaller groups are filled up with 0.
 
@@ -187,8 +187,8 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """Yield, for every quantile, an upper bound on the excess of original rows outside the window around the table's quantile;
-    NaN for a table without rows.
+    """Yield an upper bound for every quantile. It bounds the excess of original rows outside the window around the table's
+    quantile; NaN for a table without rows.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ class InGroups(OfMembers):
     Attributes
     ----------
     column : the column that is compared. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. A column in [groups] is grouped by its bins there. Example: `by
-        = ["age", "sex"]`.
+    by : the columns to group by, one grouping for each column. A column in [groups] is grouped by the groups that [groups]
+        states. Example: `by = ["age", "sex"]`.
     overall : true also compares all rows together. Example: `overall = false`, `by = ["age"]`.
     """
 
@@ -270,8 +270,8 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on the change that the draw of rows causes in any of `shares` shares of each group, or in their
-        complements within the group. The limit fails with at most the risk of the drawing.
+        """Return a limit on the change that the draw of rows causes in any of `shares` shares of each group, or in the
+        complements of these shares within the group. The limit fails with at most the risk of the drawing.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)

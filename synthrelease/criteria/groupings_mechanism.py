@@ -34,7 +34,7 @@ _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the dif
 def furthest_mean_of_groups(
     counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
-    """Return the largest absolute difference between a group's resized mean and its target."""
+    """Return the largest absolute difference between the resized mean of a group and its target."""
     worst = 0.0
     for group, size, target in zip(groups, sizes, targets, strict=True):
         means = resized_means(*rows.of_original(counts, group), size)
@@ -72,7 +72,7 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
     """Return hits * m - h * rows elementwise: m times the excess of the hits over a share h/m of the rows.
 
-    The results are exact whole numbers. They are Python integers if the products could exceed 64 bits.
+    The results are exact whole numbers. The results are Python integers if the products could exceed 64 bits.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute, for every group, the number of rows with a value and the sum of the differences of these values from a public
-    centre.
+    """Compute two numbers for every group: the number of rows with a value, and the sum of the differences between these values
+    and a public centre.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the resized mean of every group. A group below its size is filled up with 0, the middle of the range.
+    """Return the resized mean of every group. A group below its size is filled up with 0, which is the middle of the range.
 
     Theory 3.3, conditional means.
     """
@@ -205,7 +205,8 @@ class SharesOfGroups:
     Attributes
     ----------
     present : the number of bins with values.
-    meets : (n_bins,) whether each bin meets the condition of the share; None for the cumulative shares at every bin.
+    meets : (n_bins,) whether each bin meets the condition of the share; None if the shares are the cumulative shares at every
+        bin.
     """
 
     table: Counts
@@ -216,7 +217,7 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of rows and hits of the candidate, as `of` returns them."""
+        """The numbers of rows and hits of the candidate, in the form that `of` returns."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:

@@ -52,18 +52,18 @@ class ConditionalMean(InGroups):
     """The largest error of the mean of a column within a group: max over groups v of |resized mean_R(column | v) -
     mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
-    mean_S is the mean that readers of the table compute, from the representative values of the released bins. mean_R is the
-    mean of the exact values in the private file.
+    The value mean_S is the mean that readers of the table compute, from the representative values of the released bins. mean_R
+    is the mean of the exact values in the private file.
 
     Privacy
     -------
     The sensitivity is (U - L) / min_v m_v. The resized mean of a group is sum/len if len >= m, else (sum + (m - len) w) / m,
     where w is the middle of the range. The resized mean moves by at most (U - L)/m when one value is added, removed or replaced
     (theory 3.3, conditional means). One replaced record adds, removes or replaces at most one value in each group. This also
-    holds if the new record lacks a value, because rows without a value of the column or of the grouping column are in no group.
-    Groups and m_v come from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+    holds if the new record lacks a value. Rows without a value of the column or of the grouping column are in no group. Groups
+    and m_v come from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
-    Each value is rounded to its grid point, which is a function of its record alone.
+    Each value is rounded to a grid point that is a function of the value's record alone.
 
     Rounding: a value counts as its difference from the middle of the range. This is a public function of its atomic bin, and at
     most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a group in each bin is an exact integer,
@@ -77,13 +77,13 @@ class ConditionalMean(InGroups):
     ----------
     column : the column that is averaged. Example: `column = "birth_weight"`.
     values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the representative
-        values of their released bins, as Hod & Canetti (2024) do. The criterion then does not detect differences within a bin.
+        values of the released bins, as Hod & Canetti (2024) do. The criterion then does not detect differences within a bin.
         Example: `values = "bins"`.
     by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
         Example: `by = ["age", "sex"]`.
     overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
-    range : [lowest, highest]; values outside the range are set to its nearer end, so a narrow range compares means of clipped
-        values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
+    range : [lowest, highest]; values outside the range count as the nearer end of the range. So a narrow range compares means
+        of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
     size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
         - ceil(n T)) rows. Use the threshold of the absolute marginal error. A larger T means more noise in small groups. With a
           smaller T, the mean of a group with few private rows is pulled to the middle of the range. Example: `size_margin =
@@ -129,7 +129,7 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that computes counts and sums of groups in both tables."""
+        """Return the object that computes counts and sums of groups in the original and in the released table."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -151,7 +151,9 @@ class ConditionalMean(InGroups):
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return, for every group, two sums: the number of its rows, and the sum of their values in steps."""
+        """Return two sums for every group: the number of rows of the group, and the sum of the values of these rows in
+        steps.
+        """
         numbers = self._in_steps(facts)[0]
         groups = self.groups_in(facts)
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
@@ -190,9 +192,7 @@ def check_range(ends: tuple[float, float]) -> None:
     width = highest - lowest
     step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
     if not mean_error(lowest, highest) <= step / 4:
-        raise ValueError(
-            "range must have a width at which floating-point numbers can distinguish means: neither tiny nor infinite"
-        )
+        raise ValueError("range is too narrow or too wide: floating-point numbers must be able to distinguish means in it")
 
 
 def middle(lowest: float, highest: float) -> float:
@@ -203,8 +203,8 @@ def middle(lowest: float, highest: float) -> float:
 def mean_error(lowest: float, highest: float) -> float:
     """Return an upper limit on the rounding error of the difference of two resized means.
 
-    A mean is at most half the width from the middle. Its products, their sum, the quotient and the difference are each rounded
-    once, with an error of at most 2^-53 of the width.
+    A mean is at most half the width from the middle. Its products, the sum of these products, the quotient and the difference
+    are each rounded once, with an error of at most 2^-53 of the width.
     """
     return 8 * 2.0**-53 * (highest - lowest)
 
@@ -295,14 +295,14 @@ class ConditionalMedian(InGroups):
     Privacy
     -------
     The sensitivity is 1/n. Groups and windows come from the candidate, so they are public. A private row of g adds 1 - q to B -
-    q n_g if it lies below the window, and -q otherwise. A row outside of g or without a value of the column adds 0. All three
-    numbers are in [-q, 1 - q], so a replaced record moves the sum by at most 1; the same holds for A - (1 - q) n_g. The maximum
+    q n_g if it lies below the window, and -q otherwise. A row outside of g or without a value of the column adds 0. These three
+    numbers are in [-q, 1 - q], so a replaced record moves the sum by at most 1. The same holds for A - (1 - q) n_g. The maximum
     keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so small groups do not need more noise.
     With q = a/b, the criterion value is a whole number over b n, rounded once.
 
     Attributes
     ----------
-    column : the column whose medians are compared; its bins have an order. Example: `column = "income"`.
+    column : the column whose medians are compared. The bins of this column have an order. Example: `column = "income"`.
     by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
         Example: `by = ["age", "sex"]`.
     overall : true also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.

@@ -48,8 +48,8 @@ _SMALLEST = 2.0**-20  # Lower limit of the sensitivity times the number of rows.
 class LogisticRegression(Criterion):
     """The error of logistic regression slopes, approximated by one Newton step from the regression fitted to the released
     table. The criterion value is the largest |sum of v_j(z) over the private records z| / m over the slopes j, where v(z) =
-    H^-1 x(z) (y(z) - mu(x)). mu is the fitted probability, H the mean information, and m the number of released rows that have
-    all the columns.
+    H^-1 x(z) (y(z) - mu(x)). Here mu is the fitted probability, H the mean information, and m the number of released rows that
+    have all the columns.
 
     y is 1 for the bins of `positive` and 0 otherwise. x are the features in standard units of the candidate S, with an
     intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have all the
@@ -61,7 +61,7 @@ class LogisticRegression(Criterion):
     The criterion value is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per
     standard deviation has a relative error of about a tenth. Standard errors are not used as the unit, because they shrink with
     the number of rows. With standard errors, the same threshold would have another meaning in every table. The criterion value
-    is the largest change and not the sum of changes, because odds ratios are read one by one.
+    is the largest change and not the sum of changes, because readers look at each odds ratio separately.
 
     Privacy
     -------
@@ -79,10 +79,10 @@ class LogisticRegression(Criterion):
     positive : the labels of the bins of the target that count as 1; all others count as 0. Example: `positive = ["yes"]`.
     features : the explanatory variables. Example: `features = ["age", "children"]`.
     representation : for the target and each feature, the alternative whose representative values are used for the released
-        rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
-        "categories", age = "five_years", children = "single" }`.
+        rows. Each bin of every other alternative must lie in one bin of this alternative. Example: `representation = { hospital
+        = "categories", age = "five_years", children = "single" }`.
     values : "own" uses the exact values of private features, on the grids of the columns (`step`). "bins" uses the
-        representative values of their bins. Example: `values = "bins"`.
+        representative values of the released bins. Example: `values = "bins"`.
     ranges : [lowest, highest] for some of the features. A value outside these limits is set to the nearer limit. The default
         limits are the bounds of the column. Example: `ranges = { age = [18, 80] }`.
 
@@ -96,7 +96,7 @@ class LogisticRegression(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Residuals belong to whole records; tables of two columns do not show them."
+    no_measured_bound: ClassVar[str] = "Residuals belong to whole records; tables of two columns do not show residuals."
     kind: Literal["logistic_regression"]
     target: AboutColumn
     positive: tuple[str, ...] = Field(min_length=1)
@@ -212,11 +212,11 @@ class _Steps(LogisticStep):
 
 
 def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
-    """Return the maximum of the log likelihood per row; None if the rows do not determine a maximum.
+    """Return the maximum of the log likelihood per row; None if the rows do not determine such a maximum.
 
     Parameters
     ----------
-    standard : (n, d + 1) the features in standard units after a column of ones, for every combination of values.
+    standard : (n, d + 1) a column of ones, followed by the features in standard units, for every combination of values.
     weights : (n,) the share of the rows with each combination.
     hits : (n,) the share of the rows with each combination and the outcome 1.
     """
@@ -269,8 +269,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity, from the fit on the released table and the combinations that the raw rules allow; None if the
-        representation of some column is not the released alternative.
+        """Return the sensitivity, from the fit on the released table and the combinations that the raw rules allow; None if a
+        column's representation is not the alternative that was released.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

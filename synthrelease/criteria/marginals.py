@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 @reads_members
 class AbsoluteMarginalError(MarginalCriterion, OfMembers):
-    """The largest error of the share of a cell: max |q(R) - q(S)| / n over the cells of the compared tables. R is the private
-    table, S the released one, q a count, n the number of rows.
+    """The largest error of the share of a cell, which is max |q(R) - q(S)| / n over the cells of the compared tables. R is the
+    private table, S the released table, q a count, and n the number of rows.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
@@ -77,8 +77,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the width of the widest interval, as a share of the rows. Any released count is at least this far from
-        an end of the interval.
+        """Return half of the width of the widest interval, stated as a share of the rows. Any released count is at least this
+        far from an end of the interval.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -126,10 +126,10 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return a text that names the cell with the largest error, and its counts in the released and the public table. For a
-    large table, the text names the table and the counts are None.
+    """Return a text that names the cell with the largest error, and the counts of this cell in the released and the public
+    table. For a large table, the text names the table and the counts are None.
     """
-    from synthrelease.data.marginals import differences  # readers of a release do not need it
+    from synthrelease.data.marginals import differences  # readers of a release do not need this module
 
     layout = released.layout
     tables = differences(public, released, largest, named)
@@ -174,7 +174,7 @@ class RelativeMarginalError(Criterion):
 
     Attributes
     ----------
-    clip : the largest ratio. Larger ratios are set to this number, which limits the noise. It must exceed the threshold.
+    clip : the largest ratio. Larger ratios are set to this number, which limits the noise. The clip must exceed the threshold.
         Example: `clip = 2`.
 
     Examples
@@ -223,7 +223,7 @@ class RelativeMarginalError(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.threshold < self.clip:
-            yield f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail"
+            yield f"threshold must be below clip ({self.clip:g}): otherwise a clipped ratio could never fail"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Return every bin of every column."""
@@ -231,7 +231,7 @@ class RelativeMarginalError(Criterion):
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """Return sqrt((r + h)/(r - h)), clipped. One of the k bins has a count of at most r = n/k + 1, and h is the half width
-        of the interval of this count. For the best s, the ratios to both ends are equal.
+        of the interval of this count. For the best s, the ratios to the two ends of the interval are equal.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
@@ -398,8 +398,8 @@ class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
-            f"On average over all tables of {self.about.tables_in_words(len(facts.columns))}: the share of the released "
-            "rows that would have to be moved to another cell for the table to be the original one."
+            f"On average over all tables of {self.about.tables_in_words(len(facts.columns))}: the share of the released rows "
+            "that would have to move to another cell for the table to equal the original table."
         )
 
 
@@ -452,9 +452,9 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
-            f"Of all tables of {self.about.tables_in_words(len(facts.columns))}, a share of "
-            f"{in_words(self.about.quantile)} has at most this error: the share of the released rows that would have to be "
-            "moved to another cell for the table to be the original one."
+            f"Of all tables of {self.about.tables_in_words(len(facts.columns))}, a share of {in_words(self.about.quantile)} "
+            "has at most this error: the share of the released rows that would have to move to another cell for the table to "
+            "equal the original table."
         )
 
 
@@ -498,7 +498,9 @@ class WeightedMarginalError(MarginalCriterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Sums of weights need one more column in every measured table. Give it an epsilon."
+    no_measured_bound: ClassVar[str] = (
+        "Sums of weights need one more column in every measured table. This criterion needs an epsilon."
+    )
     kind: Literal["weighted_marginal_error"]
     weight: AboutColumn
 
@@ -549,7 +551,7 @@ def whole_weights(numbers: Sequence[float]) -> np.ndarray:
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
     """Explain the largest relative error of a sum of weights."""
 
-    no_bounds: ClassVar[str] = "This criterion is about weighted shares, but bounds are about numbers of rows."
+    no_bounds: ClassVar[str] = "This criterion is about weighted shares, but these bounds are about numbers of rows."
 
     @property
     def asks_single_columns(self) -> bool:

@@ -38,16 +38,16 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the columns of every compared table, and the sum |r - s| over its cells. This sum is twice the number of rows that
-    would have to move.
+    """Yield the columns of every compared table, and the sum of |r - s| over the cells of this table. This sum is twice the
+    number of rows that would have to move.
     """
     for columns, values in differences(left, right, largest, named):
         yield columns, int(np.abs(values).sum())
 
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:
-    """Return the mean total variation distance of the compared tables. `tables` is their number, and `rows` the number of
-    rows.
+    """Return the mean total variation distance of the compared tables. `tables` is the number of tables, and `rows` the number
+    of rows.
     """
     return sum(distance for _, distance in moved(counts, candidate, largest, named)) / (2 * rows * tables)
 

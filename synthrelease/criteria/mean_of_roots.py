@@ -1,9 +1,9 @@
 """The criterion mean of roots: the largest error of a mean over roots (such as households) of a number computed from their
 members.
 
-The criteria of `criteria.members` count each member or each pair of members, so a large root has more weight and a larger
-sensitivity. Here every root has one number in a given range, so the sensitivity is the sensitivity of a single row (theory
-3.23, means over roots).
+The criteria of `criteria.members` count each member or each pair of members. So a large root has more weight there, and the
+sensitivity is larger. In this criterion every root has one number in a given range, so the sensitivity is the sensitivity of a
+single row (theory 3.23, means over roots).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class MeanOfRoots(Criterion):
 
     Privacy
     -------
-    The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. p_g and m_g come from the candidate, so they are
-    public. A root that replaces another one, with all its members, can have any number in [a, b], have none, or be in another
-    group. It adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it adds 0. These values are in an interval of
-    length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the sensitivity (theory 3.0, maxima).
-    Nothing is divided by a private size.
+    The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. Both p_g and m_g come from the candidate, so they are
+    public. A root may be replaced by another root with all its members. The new root can have any number in [a, b], have no
+    number, or be in another group. It adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it adds 0. These values
+    are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the sensitivity
+    (theory 3.0, maxima). Nothing is divided by a private size.
 
     Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. The
     statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their
@@ -54,12 +54,12 @@ class MeanOfRoots(Criterion):
 
     Attributes
     ----------
-    column : a column of members or of roots. A column of roots is treated as the column of one member of each root. Example:
-        `column = "age"`.
-    number : the number h of a root. "agreement" is the share of pairs of its members who are in the same bin (of [groups], if
-        [groups] has the column). Only roots in which at least two members have a value count. "sum" is the sum over its
-        members, and 0 without members. Every root counts. "mean" is the mean over its members with a value. Roots without such
-        a member do not count. Example: `number = "agreement"`.
+    column : a column of members or of roots. A column of roots is treated as a column that one member of each root has.
+        Example: `column = "age"`.
+    number : the number h of a root. "agreement" is the share of pairs of the root's members who are in the same bin (of
+        [groups], if [groups] has the column). Only roots in which at least two members have a value count. "sum" is the sum
+        over the members of the root, and 0 without members. Every root counts. "mean" is the mean over the members of the root
+        with a value. Roots without a member with a value do not count. Example: `number = "agreement"`.
     bins : the labels of bins (of [groups], if [groups] has the column). A member in one of these bins has the value 1, and any
         other member 0. With number = "sum" and range = [0, 1], h is 1 if the root has such a member, otherwise 0. Example:
         `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
@@ -69,7 +69,7 @@ class MeanOfRoots(Criterion):
         column. Example: `by = ["town"]`.
     overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
     values : "own" uses the exact values of private members, on the grid of the column (`step`). "bins" uses the representative
-        values of their released bins. Example: `values = "bins"`.
+        values of the released bins. Example: `values = "bins"`.
 
     Examples
     --------
@@ -81,7 +81,9 @@ class MeanOfRoots(Criterion):
     (0.0, 3.0)
     """
 
-    no_measured_bound: ClassVar[str] = "It depends on all members of a root at once, but noisy tables have few columns."
+    no_measured_bound: ClassVar[str] = (
+        "The number of a root depends on all its members at once, but noisy tables have few columns."
+    )
     kind: Literal["mean_of_roots"]
     column: AboutColumn
     number: Literal["agreement", "sum", "mean"]
@@ -115,7 +117,7 @@ class MeanOfRoots(Criterion):
         if self.number == "agreement" and (self.bins or self.range):
             yield "agreement has neither bins nor a range: it is a share of pairs of members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
-            yield "range must give the limits to which a root's number is clipped"
+            yield "range must state the limits to which the number of a root is clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
             yield "there must be a group-by column, or overall = true"
@@ -168,7 +170,7 @@ class MeanOfRoots(Criterion):
 class MeanOfRootsExplained(Explanation[MeanOfRoots]):
     """Explain the largest error of a mean over roots."""
 
-    no_bounds: ClassVar[str] = "It depends on all members of a root at once, but bounds use tables of few columns."
+    no_bounds: ClassVar[str] = "The number of a root depends on all its members at once, but bounds use tables of few columns."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         if self.about.number == "agreement":
@@ -182,13 +184,13 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         own = _columns(self.about.column, facts)[:1] if self.about.own_values_of else ()
         clipped = f", counted as {in_words(low)} to {in_words(high)}{facts.grid_of(own)}" if self.about.range else ""
         return (
-            "The largest difference between the released and the original mean over roots, each of which counts once, of "
-            f"{self._number}{clipped}, {over}. Original groups count by their size in the release."
+            f"The largest difference between the released and the original mean over roots of {self._number}{clipped}, "
+            f"{over}. Each root counts once. Original groups count by their size in the release."
         )
 
     @property
     def _number(self) -> str:
-        """Return a text that says what the number of a root is, and which roots have one."""
+        """Return a text that states what the number of a root is, and which roots have such a number."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
             return f"the share of pairs of members of a root with the same {name}, among roots with two members with a value"

@@ -44,8 +44,8 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) errors |sum - mean * roots| / m, from the roots and sums of the original and the mean and m of
-        the candidate.
+        """Return the (n_groups,) errors |sum - mean * roots| / m. The roots and sums are those of the original table, and the
+        mean and m are those of the candidate.
         """
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
@@ -56,11 +56,11 @@ class NumbersOfRoots:
 
     Attributes
     ----------
-    columns : the column of the members in each slot; or the single column of the root.
+    columns : the column of the members in each slot, or the only column of the root.
     number : how the values of the members are combined.
     scores : for each column, the (n_bins,) value of a member in each released bin; NaN for missing values. With "agreement",
         the value is the index of the bin or group.
-    own : whether members in the original table count with their exact values.
+    own : whether members in the original table count with their exact values, and not with representative values.
     range : the limits to which a root's number is clipped.
     centre : the middle of the range, which is subtracted from the numbers.
     """
@@ -112,7 +112,8 @@ class NumbersOfRoots:
 
         Parameters
         ----------
-        scores : for each slot, (n_cells,) the value of its member; NaN if there is no member or no value.
+        scores : for each slot, the (n_cells,) value of the member in this slot; NaN if the slot has no member or the member has
+            no value.
         """
         present = [np.isfinite(numbers) for numbers in scores]
         if self.number == "agreement":

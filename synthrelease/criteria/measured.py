@@ -37,7 +37,7 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single cells, by cell number, from measured sums in which only one cell has a score of its own."""
+    """Return limits on single cells, by cell number, from measured sums in which only one cell has a different score."""
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
@@ -110,7 +110,7 @@ class Sums:
     weights: np.ndarray | None = None
 
     def number(self, sizes: Mapping[str, int]) -> int:
-        """Return the number of sums, given the numbers of bins of the columns."""
+        """Return the number of sums, given the number of bins of each column."""
         cells = int(np.prod([sizes[name] for name in self.columns], dtype=np.int64))
         return cells if self.weights is None else len(self.weights)
 
@@ -125,8 +125,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """An estimate of a sum from one measured table: its noisy value, and the number of independent noises for each absolute
-    weight.
+    """An estimate of a sum from one measured table. It has the noisy value, and the number of independent noise terms for each
+    absolute weight.
     """
 
     value: int
@@ -144,14 +144,14 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits on all sums. With probability at least 1 - risk over the noise, all limits hold.
+    """Return limits on all sums. All limits hold with probability at least 1 - risk over the noise.
 
     Parameters
     ----------
-    sums_by_name : the sums of each criterion; a measured table must contain their columns (`covered`).
+    sums_by_name : the sums of each criterion. A measured table must contain the columns of these sums (`covered`).
     measured : the measurements, on the bins of the sums.
-    possible : a function of column names that returns an (n_cells,) mask: False if the public rules exclude every original row
-        of the cell.
+    possible : a function that takes column names and returns an (n_cells,) mask. The mask is False if the public rules exclude
+        every original row of the cell.
     risk : the probability of a wrong limit, above 0 and below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
@@ -164,7 +164,7 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """Return the (n_sums,) half widths of the intervals. They do not depend on the noise and are public."""
+    """Return the (n_sums,) half widths of the intervals. The weights do not depend on the noise and are public."""
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
     of_sums = _of_scored_sums(sums, measured, risk)
@@ -223,7 +223,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function that takes the index of a sum and returns its limits from measured sums of scores."""
+    """Return a function that takes the index of a sum. It returns the limits of this sum from measured sums of scores."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -244,7 +244,7 @@ def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
 
 
 def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]]:
-    """Yield, for each sum, the list of its estimates, one from each table."""
+    """Yield, for each sum, the list of estimates of this sum, one from each table."""
     if sums.weights is None:
         yield from map(list, zip(*(table.every_cell(sums.columns) for table in tables), strict=True))
     else:
@@ -369,7 +369,7 @@ def _half_range(name: str, facts: PublicFacts) -> float:
 
 
 # A regression line from the shared noisy tables, which replaces a private fit. A criterion of prediction errors compares with
-# this line. No bound is stated for its distance from the line of the original rows.
+# this line. The program states no bound on the distance between this line and the line of the original rows.
 
 # Lower limit of eigenvalues of the features' noisy correlation matrix. Smaller eigenvalues are raised to this limit, so that
 # the line always exists.
@@ -388,7 +388,8 @@ def measured_line(
     Parameters
     ----------
     names : the names of the features, then of the target.
-    binnings : the binning of each column, with representative values; every bin of `common` must lie inside one of its bins.
+    binnings : the binning of each column, with representative values. Every bin of `common` must lie inside one bin of this
+        binning.
 
     Privacy
     -------
@@ -426,7 +427,7 @@ def measured_line(
 
 
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
-    """Return the correlation of two columns, computed from the measured sum and the shares of both columns.
+    """Return the correlation of two columns, computed from the measured sum and the shares of the bins of the two columns.
 
     The correlation is the correlation of a table p q (1 + l s), where p and q are the shares of the two columns. The scores s
     have no main effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured
@@ -434,7 +435,7 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 
     Parameters
     ----------
-    numbers : the standardised numbers of the bins of both columns, in the order of the layout.
+    numbers : the standardised numbers of the bins of the two columns, in the order of the layout.
     """
     rows = [
         np.maximum(_table(measured, [column], [np.arange(size)], [np.empty(size)]), 0.0) + 1e-9

@@ -1,10 +1,10 @@
-"""Criteria about members (such as persons) instead of roots (such as households): about every member, or about pairs of
+"""Criteria about members (such as persons) instead of roots (such as households). They compare every member, or pairs of
 members.
 
-Every root is turned into several rows, and the criterion treats these rows as it treats rows of a table. One replaced root
-moves the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows
-of members). The number of rows from the private table is not public, so criterion values are shares of the number of rows from
-the candidate.
+Every root is turned into several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
+the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
+members). The number of rows from the private table is not public, so criterion values are shares of the number of rows from the
+candidate.
 """
 
 from __future__ import annotations
@@ -28,9 +28,15 @@ from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.settings.base import Mistake, unknown
 
 _ROWS: Mapping[Of, tuple[str, str]] = {
-    "members": ("members", "Here every member of a root is a row."),
-    "others": ("members", 'Here every member of a root but the first is a row; "first" is the first member.'),
-    "pairs": ("pairs of members", 'Here a row is a pair of members of a root, in both orders; "other" is the second one.'),
+    "members": ("members", "In this criterion every member of a root is a row."),
+    "others": (
+        "members",
+        'In this criterion every member of a root except the first is a row; "first" names the first member.',
+    ),
+    "pairs": (
+        "pairs of members",
+        'In this criterion a row is a pair of members of a root, in both orders; "other" names the second member of the pair.',
+    ),
 }
 
 
@@ -55,7 +61,7 @@ class OfMembers(Criterion):
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting that selects columns without naming them; empty if there is none."""
+        """Return the setting that selects columns without naming them; empty if the criterion has no such setting."""
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
@@ -148,7 +154,7 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of each column of the rows of members, which are the groups of its column in the wide record."""
+    """Return the groups of each column of the rows of members. These are the groups that the column has in the wide record."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 

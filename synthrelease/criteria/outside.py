@@ -1,4 +1,4 @@
-"""Base class of criteria from other packages, which define a criterion value and its sensitivity. synthrelease adds the
+"""Base class of criteria from other packages. The package defines a criterion value and its sensitivity. synthrelease adds the
 noise, charges epsilon, and compares the result with the threshold.
 """
 
@@ -29,14 +29,14 @@ class OutsideCriterion(Criterion):
     Privacy
     -------
     The criterion value gets Laplace noise for the sensitivity that the package claims, at the epsilon in the acceptance file.
-    Nothing else is released. The guarantee of a release depends on this claim; neighbours replace one record. Card, SIGN.md and
-    release.json name the package that makes the claim.
+    Nothing else is released. The guarantee of a release depends on the sensitivity that the package claims; neighbours replace
+    one record. Card, SIGN.md and release.json name the package that makes the claim.
     """
 
     words: ClassVar[str]
     """The meaning of the criterion value, in one sentence for the card."""
     unit: ClassVar[str] = ""
-    """The unit of the criterion value, as text; empty if it has none."""
+    """The unit of the criterion value, as text; empty if the value has no unit."""
     no_measured_bound: ClassVar[str] = "The package of a criterion must compute the criterion value itself."
     RESERVED: ClassVar[frozenset[str]] = frozenset(
         (
@@ -45,8 +45,9 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Methods and attributes that add noise, charge epsilon or compare with the threshold. A subclass that defines one of them
-    is refused."""
+    """Methods and attributes that add noise, charge epsilon or compare with the threshold. A subclass that defines one of these
+    methods is refused.
+    """
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
         """Return the exact criterion value of a table and the candidate: a finite number for any table on the candidate's bins.
@@ -72,7 +73,7 @@ class OutsideCriterion(Criterion):
         candidate = deepcopy(candidate)  # a package that changes its arrays does not change released rows
         sensitivity = self.sensitivity(n, candidate, setting)
         if not (math.isfinite(sensitivity) and sensitivity > 0):
-            raise ValueError(f"expected a sensitivity above 0 of {self.kind}, found {sensitivity}")
+            raise ValueError(f"the sensitivity of {self.kind} must be positive: expected a number above 0, found {sensitivity}")
         from synthrelease.criteria.outside_mechanism import figure_of  # readers of a release do not need it
 
         figure = partial(self.figure, candidate=candidate, setting=setting)
@@ -88,7 +89,7 @@ class ExplainedByItself(Explanation[OutsideCriterion]):
 
     def sentence(self, facts: PublicFacts) -> str:
         package = self.about.kind.partition(":")[0]
-        return f"{self.about.words} The package {package!r} defines the figure and its sensitivity."
+        return f"{self.about.words} The package {package!r} defines the criterion value and its sensitivity."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return self.about.unit

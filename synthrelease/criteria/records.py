@@ -17,8 +17,7 @@ from pydantic import Field
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation, value_limits
 from synthrelease.errors import listing
 
-# Intervals of the values that records of a cell can have. Every operation is rounded as it is for single records.
-#
+# Intervals of the values that records of a cell can have. Every operation on intervals is rounded as it is for single records.
 # Rounded sums, products and maxima of floats are monotone in each term. So an interval that is computed by the same steps
 # contains the result for every single record, with its rounding.
 
@@ -32,7 +31,7 @@ class Interval:
 
     @classmethod
     def exactly(cls, values: np.ndarray) -> Interval:
-        """Return the intervals that contain exactly one number each."""
+        """Return intervals that contain exactly one number each."""
         return cls(values, values)
 
     def __add__(self, other: Interval) -> Interval:
@@ -71,7 +70,7 @@ class Interval:
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """Return (n,) intervals as an array with `n_axes` axes, in which they vary along this axis."""
+        """Return (n,) intervals as an array with `n_axes` axes. The intervals vary along this axis."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
@@ -92,8 +91,7 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
 # Maximum of a concave function of a few parameters, by Newton's method with halved steps.
 
 _MOST_HALVINGS = 20
-# A step may lower the value by this fraction of the value (or of 1), because so small a change near the maximum is a rounding
-# error.
+# A step may lower the value by this fraction of the value (or of 1). Near the maximum, so small a change is a rounding error.
 _ROUNDING = 1e-15
 
 
@@ -122,8 +120,8 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Return the result of Newton steps from `start`; None if the information is singular. A step is halved until it does not
-    lower the value.
+    """Return the result of Newton steps from `start`; None if the information matrix is singular. A step is halved until the
+    step does not lower the value.
 
     Parameters
     ----------
@@ -260,7 +258,7 @@ def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -
 
 
 def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
-    """Return the numbers of a column, clipped to its range if it has one."""
+    """Return the numbers of a column, clipped to the range of the column if it has a range."""
     return np.clip(numbers, *ranges[name]) if name in ranges else numbers
 
 
@@ -338,7 +336,7 @@ class NewtonStep:
     ----------
     units : the standard units of the features in S.
     inverse : the inverse of the information of S, in standard units.
-    rows : m, the number of synthetic records that have all the columns, at least 1.
+    rows : m, the number of synthetic records that have all the columns. It is at least 1.
     void : whether S does not determine the coefficients.
     """
 

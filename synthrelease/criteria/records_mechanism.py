@@ -113,7 +113,7 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
     |t_k(z)| in the cell of z, with its rounding. A record that lacks a column adds 0, so replacing it changes the sums less.
     Each sum gets discrete Laplace noise of scale sensitivity / eps.
     """
-    from synthrelease.privacy.noise import discrete_laplace  # here because readers of a release do not need it
+    from synthrelease.privacy.noise import discrete_laplace  # imported here because readers of a release do not need it
 
     batches = [slice(start, start + _BATCH) for start in range(0, len(records.counts) or 1, _BATCH)]  # of whole numbers, exact
     sums = np.sum([records.counts[batch] @ moments(records.values[batch], design) for batch in batches], axis=0)
@@ -143,8 +143,8 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
     residual times each feature. With `counted`, a moment 1 comes first.
 
     A record's moments are a function of the record alone, because numbers are added and multiplied elementwise, feature by
-    feature. A matrix product would add in an order that depends on the number of rows. Then the last bit of a record's moments,
-    and so their rounded values, could depend on other records.
+    feature. A matrix product would add in an order that depends on the number of rows. The last bit of a record's moments, and
+    so their rounded values, could then depend on other records.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def replaced_before(
     Parameters
     ----------
     lacking : the number of records that lack a column and add 0.
-    farthest : directions as (d,) arrays of 1 and -1. Each direction has an upper limit on the rounded step of any record along
-        it.
+    farthest : directions as (d,) arrays of 1 and -1. For each direction, there is an upper limit on the rounded step of any
+        record along this direction.
     """
     parts = in_units(records.values[:, :-1], step.units).T
     residuals = residuals_of_records(records.values, step)
@@ -242,7 +242,7 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
     Parameters
     ----------
-    adds, number : (n,) whole numbers, and the number of records with each.
+    adds, number : (n,) whole numbers, and the number of records with each of these numbers.
     """
     first = np.argpartition(adds, most)[:most] if most < len(adds) else np.arange(len(adds))
     first = first[np.argsort(adds[first])]
@@ -256,7 +256,7 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return the (n, d) steps v(z) of (n, d + 1) records; each step is a function of its record alone."""
+    """Return the (n, d) steps v(z) of (n, d + 1) records. Each step is a function of one record alone."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 

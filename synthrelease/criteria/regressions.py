@@ -80,19 +80,19 @@ class RegressionCoefficients(Criterion):
     target : the dependent variable. Example: `target = "birth_weight"`.
     features : the explanatory variables. Example: `features = ["parity", "age"]`.
     representation : for the target and each feature, the alternative whose representative values are used for the released
-        rows; "categories" for a column of categories without alternatives. The same regression is used for all candidates, so
-        that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin of every other
-        alternative must lie in one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age =
-        "nine" }`.
+        rows. "categories" stands for a column of categories without alternatives. The same regression is used for all
+        candidates, so that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin of
+        every other alternative must lie in one of its bins. Example: `representation = { birth_weight = "hundreds", parity =
+        "five", age = "nine" }`.
     values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
         target" means exact values of the target, and representative values of the features. "bins" means representative values
-        of all columns, as in Hod & Canetti (2024). This is a regression of a binned table, and differs from both regressions of
-        the file. Example: `values = "own target"`.
+        of all columns, as in Hod & Canetti (2024). This is a regression of a binned table. It differs from the regressions of
+        the original file and of the released file. Example: `values = "own target"`.
     ranges : [lowest, highest] for some of the columns. A value outside these limits is set to the nearer limit. The noise grows
         with the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity
         = [1, 10] }`.
     fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
-        fits it in every round, as the paper did. Example: `fit = "every_round"`.
+        fits the line in every round, as the paper did. Example: `fit = "every_round"`.
     prior : a public guess of the regression, around which the private fit is centred.
 
         Example:
@@ -170,7 +170,7 @@ class RegressionCoefficients(Criterion):
         return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the sums of all columns and of the products of pairs of columns."""
+        """Return the sums of all columns, and the sums of the products of all pairs of columns."""
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -230,7 +230,7 @@ class RegressionCoefficients(Criterion):
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
-        """Return the public guess `prior`, with arrays in the order of the features; None without `prior`."""
+        """Return the public guess `prior`, with arrays in the order of the features; None if `prior` is not set."""
         guess = self.prior
         if guess is None:
             return None
@@ -375,7 +375,7 @@ class RegressionOneStep(RegressionCoefficients):
     figure_gets_noise: ClassVar[bool] = True
     own_mechanism: ClassVar[str] = "Laplace"
     former_mechanism: ClassVar[str] = RegressionCoefficients.own_mechanism
-    no_measured_bound: ClassVar[str] = "Residuals belong to clipped predictions; tables of two columns do not show them."
+    no_measured_bound: ClassVar[str] = "Residuals belong to clipped predictions; tables of two columns do not show residuals."
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
@@ -400,7 +400,7 @@ class RegressionOneStep(RegressionCoefficients):
         if not self.range[0] < self.range[1]:
             yield "range must be [lowest, highest] with lowest < highest"
         if self.line is not None and self.fit_epsilon is not None:
-            yield 'either fit_epsilon, which pays for a private line, or line = "measurements", but not both'
+            yield 'expected either fit_epsilon, which pays for a private line, or line = "measurements", but not both settings'
 
     @property
     def charge(self) -> Charge:
@@ -538,9 +538,9 @@ class RegressionPrediction(Criterion):
 
     Privacy
     -------
-    Both lines are public. The criterion value is |sum of the gaps of the records| / m, where the gap of a record is the
-    difference of its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m, taken
-    over all records that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5, regression
+    Both lines are public. The criterion value is |sum of the gaps of the records| / m. The gap of a record is the difference
+    between its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m, taken over all
+    records that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5, regression
     prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition
     9). The gap of a record is computed from the public lines before the counts are read. Its products with counts have relative
     errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the error of the criterion value is
@@ -566,7 +566,7 @@ class RegressionPrediction(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Absolute errors belong to whole records; tables of two columns do not show them."
+    no_measured_bound: ClassVar[str] = "Absolute errors belong to whole records; tables of two columns do not show such errors."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
@@ -617,8 +617,8 @@ def _gaps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (n_cells,) lower and upper limits on the difference between a record's absolute errors by two lines.
 
-    The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference is also at most the
-    difference of the two predictions, because clipping never increases their distance.
+    The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference of errors is also at most the
+    difference of the two predictions, because clipping never increases the distance of two predictions.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]

@@ -22,7 +22,7 @@ from synthrelease.privacy.grids import laplace_tail
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
-# One noisy test for all criteria of a round: the least slack with one draw of noise (theory 4.1, least slack).
+# One noisy test for all criteria of a round. It tests the smallest slack with one draw of noise (theory 4.1, least slack).
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +66,14 @@ class JointTest:
         Parameters
         ----------
         private : the private table on the candidate's bins, with the record of the charges that this round may spend.
-        pairs : every criterion with its query about the candidate, or with its score if the private table is not needed.
+        pairs : every criterion with its query about the candidate; instead of the query, its score if the private table is not
+            needed.
 
         Privacy
         -------
-        The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`). So their minimum, which
-        gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public, so they are omitted here
-        and decide without noise.
+        The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`). So the minimum of the
+        slacks, which gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public, so they
+        are omitted here and decide without noise.
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
@@ -100,7 +101,7 @@ def scores_of(
 
     Privacy
     -------
-    Spends `per_score` of every criterion, whether or not others have failed, so that the time does not reveal which criterion
+    Spends `per_score` of every criterion, also if other criteria have failed. So the time does not reveal which criterion
     failed.
     """
     scores = []
@@ -125,7 +126,7 @@ def figures_of(
     -------
     Spends `per_score` of every criterion. First, all regressions are fitted again. Then all queries are made, so that no query
     depends on the value of another query. The vector of the criterion values that share noise costs the sum of their epsilons
-    (`base_mechanism.noisy_figures`). Figures of void queries are part of this vector.
+    (`base_mechanism.noisy_figures`). The values of void queries are part of this vector.
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
@@ -139,7 +140,7 @@ def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
     """Return the scores of these criteria with one shared noise vector. Spends the charges of all criteria."""
-    from synthrelease.criteria.base_mechanism import noisy_figures  # readers of a release do not need it
+    from synthrelease.criteria.base_mechanism import noisy_figures  # readers of a release do not need this module
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
     vector = partial(noisy_figures, queries=queries, noise=noise, rows=private.n, entropy=private.entropy)
@@ -164,7 +165,7 @@ class NobodyPasses(str):
 
 
 def none_can_fail(criteria: Iterable[Criterion]) -> str:
-    """Return the reasons why none of these criteria can refuse a table; empty if some criterion can.
+    """Return the reasons why none of these criteria can refuse a table; empty if some criterion can refuse a table.
 
     A criterion can refuse a table if its threshold is below the worst possible criterion value, or if the worst criterion value
     is unknown (`Criterion.worst_figure` is infinite). Criteria that use released rows only do not count, because they do not
@@ -192,15 +193,15 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     Parameters
     ----------
     joint_test : the joint test of the release, or None if every criterion value is compared with its threshold.
-    sensitivity : the sensitivity of the criterion value, or a lower limit on it; None if it is unknown.
+    sensitivity : the sensitivity of the criterion value, or a lower limit on this sensitivity; None if it is unknown.
     """
     threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
     if not criterion.compares:
         return
     if threshold >= worst:
         yield (
-            f"its value cannot exceed {figure(worst)}, and the threshold is {figure(threshold)}. Every table passes, so the "
-            "criterion tests nothing. Take a smaller threshold."
+            f"the value of this criterion cannot exceed {figure(worst)}, and the threshold is {figure(threshold)}. Every "
+            "table passes, so the criterion tests nothing. Take a smaller threshold."
         )
         return
     if sensitivity is None or criterion.answered_by is not None:
@@ -208,8 +209,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     room = threshold - best
     if room <= 0:
         yield NobodyPasses(
-            f"its value cannot be below {figure(best)}, and the threshold is {figure(threshold)}. No table can pass, not even "
-            "a perfect one, except by the luck of noise. Take a larger threshold."
+            f"the value of this criterion cannot be below {figure(best)}, and the threshold is {figure(threshold)}. No table "
+            "can pass, not even a perfect one, except by the luck of noise. Take a larger threshold."
         )
     elif joint_test is not None:
         margin = joint_test.margin * sensitivity
@@ -226,14 +227,15 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"its noise is large compared with its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} of "
-            f"cases or more, and a table with an error as far above the threshold passes as often. Take an epsilon of "
-            f"{figure(enough, 2)} or more, or a larger threshold."
+            f"the noise of this criterion is large compared with its threshold {figure(threshold)}. A perfect table is "
+            f"refused in {luck:.0%} of cases or more, and a table with an error as far above the threshold passes as often. "
+            f"Take an epsilon of at least {figure(enough, 2)}, or a larger threshold."
         )
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """Yield the reason why the noise of the measurements alone makes all or most tables fail; nothing for other criteria.
+    """Yield the reason why the noise of the measurements alone makes all or most tables fail. Nothing is yielded for other
+    criteria.
 
     Parameters
     ----------

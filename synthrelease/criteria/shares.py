@@ -78,11 +78,13 @@ class SharesInGroups(InGroups):
         ]
 
     def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray | None:
-        """Return an (n_bins,) mask of the bins that the share counts; None for the cumulative shares at every bin."""
+        """Return an (n_bins,) mask of the bins that the share counts; None if the shares are the cumulative shares at every
+        bin.
+        """
         return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every share, an (n_bins,) mask of the released bins that it counts."""
+        """Return, for every share, an (n_bins,) mask of the released bins that this share counts."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -197,7 +199,7 @@ class KolmogorovDistance(SharesInGroups):
 
     Attributes
     ----------
-    column : the column whose distributions are compared; its bins have an order. Example: `column = "income"`.
+    column : the column whose distributions are compared. The bins of this column have an order. Example: `column = "income"`.
     by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
         Example: `by = ["age", "sex"]`.
     overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
@@ -217,7 +219,7 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every released bin of values except the last, an (n_bins,) mask of the bins at or below it."""
+        """Return, for every released bin of values except the last bin, an (n_bins,) mask of this bin and the bins below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
@@ -251,7 +253,7 @@ class DifferenceInProportions(SharesInGroups):
 
     Privacy
     -------
-    The sensitivity is 1 / min m_g. p_g and m_g come from the candidate, so they are public. A private row of g adds (1 -
+    The sensitivity is 1 / min m_g. Both p_g and m_g come from the candidate, so they are public. A private row of g adds (1 -
     p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these values
     are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the sensitivity
     (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled up. The criterion

@@ -150,10 +150,10 @@ def test_noise_that_decides_by_luck_is_told_with_the_epsilon_that_is_enough() ->
     for scale in (0.02, 0.05):  # sensitivity over epsilon, beside a threshold of 0.1
         refused = float((random.laplace(0, scale, 200_000) > 0.1).mean())
         text = said(scale, threshold=0.1)
-        assert ("its noise is large" in text) == (refused >= 0.05)
+        assert ("the noise of this criterion is large" in text) == (refused >= 0.05)
         if text:
             assert f"refused in {refused:.0%} of cases" in text
-            enough = float(text.split("Take an epsilon of ")[1].split(" ")[0])
+            enough = float(text.split("Take an epsilon of at least ")[1].split(",")[0])
             assert float((random.laplace(0, scale / enough, 200_000) > 0.1).mean()) == pytest.approx(
                 0.05, abs=0.006
             )  # told to two digits
@@ -174,5 +174,5 @@ def test_plan_tells_what_can_be_told_without_data(tmp_path: Path) -> None:
     assert [name for name, _ in doubts(beyond, 400)] == ["marginals"]
     noisy = load_spec(write_config(tmp_path, {"threshold = 0.9": "threshold = 0.01"}))
     ((name, text),) = doubts(noisy, 400)
-    assert (name, "its noise is large compared with its threshold" in text) == ("marginals", True)
+    assert (name, "the noise of this criterion is large compared with its threshold" in text) == ("marginals", True)
     assert doubts(noisy, 10_000) == []

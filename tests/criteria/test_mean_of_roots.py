@@ -138,7 +138,7 @@ def test_a_release_verifies_and_its_card_says_that_each_root_counts_once(tmp_pat
     write_bundle(found, tmp_path / "out")
     assert [problem for check in verify_bundle(tmp_path / "out").checks for problem in check.problems] == []
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "the released and the original mean over roots, each of which counts once, of the share of pairs of members" in page
+    assert "the released and the original mean over roots of the share of pairs of members" in page
     stated = {score.name: score.sensitivity for score in found.scores}
     place = found.candidate.counts.layout.index("persons")
     twos = int((found.candidate.counts.expand()[:, place] == 2).sum())
@@ -153,7 +153,7 @@ WRONG = {
     ),
     "groups of members": ('column = "age"\nnumber = "agreement"\nby = ["work"]', r"by: expected a column .*'work'"),
     "no numbers": ('column = "work"\nnumber = "mean"\nrange = [0, 1]', r"column: expected a number for every bin of 'work_1'"),
-    "no range": ('column = "age"\nnumber = "sum"', r"range must give the limits to which a root's number is clipped"),
+    "no range": ('column = "age"\nnumber = "sum"', r"range must state the limits to which the number of a root is clipped"),
     "a range of shares": ('column = "age"\nnumber = "agreement"\nrange = [0, 2]', r"agreement has neither bins nor a range"),
     "no such bin": ('column = "work"\nnumber = "mean"\nbins = ["perhaps"]', r"bins: expected bins of values of 'work_1'"),
     "from measurements": (

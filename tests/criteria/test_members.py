@@ -175,7 +175,7 @@ def test_a_release_with_criteria_of_members_verifies_and_its_card_says_what_a_ro
     write_bundle(found, tmp_path / "out")
     assert [problem for check in verify_bundle(tmp_path / "out").checks for problem in check.problems] == []
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "Here a row is a pair of members of a root, in both orders" in page
+    assert "In this criterion a row is a pair of members of a root, in both orders" in page
     assert "share of the pairs of members" in page
     stated = {score.name: score.sensitivity for score in found.scores}
     pairs = sum(number * (number - 1) for number in sizes(found.candidate))
