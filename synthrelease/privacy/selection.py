@@ -20,7 +20,7 @@ from synthrelease.privacy.curves import SLACK, decimal_of, exp_up, mean_rounds, 
 if TYPE_CHECKING:
     import numpy as np
 
-# Distributions ("laws") of the hidden number K of rounds, and their cost ("price") for pure rounds (theory 2b, price of a law).
+# Distributions of the hidden number K of rounds, and their cost ("price") for pure rounds (theory 2b, price of a distribution).
 #
 # The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted round,
 # or "nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains this cost
@@ -155,7 +155,7 @@ class NegativeBinomial:
         """Return the cost of the loop for pure rounds with this epsilon.
 
         The cost is attained at an acceptance probability of 1 / (1 + e^epsilon), where both likelihood ratios are largest
-        (theory 2b.6, price of truncated negative binomial laws).
+        (theory 2b.6, price of truncated negative binomial distributions).
         """
         most = (2 + self.shape) * epsilon
         if epsilon > _PRECISE:

@@ -2,7 +2,7 @@
 
 This is private selection (theory 2, selection). `privacy.selection` computes its cost.
 
-Hidden number (theory 2b, price of a law): draw a hidden K from a public distribution that was fixed beforehand;
+Hidden number (theory 2b, price of a distribution): draw a hidden K from a public distribution that was fixed beforehand;
 
     up to K times: run a round; if it is accepted, output it and halt;
     output "nothing".

@@ -133,8 +133,8 @@ class SelectionTable(SpecTable):
     ----------
     mode : the distribution of the number of rounds. "known_threshold" runs rounds until one is accepted or a random coin stops
         the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for pure rounds (theory
-        2b.4, best law). "truncated_negative_binomial" draws the number from the distribution of this name (Papernot & Steinke
-        2022). With this distribution, the cost of zero-concentrated rounds is a Renyi curve. Example: `mode =
+        2b.4, best distribution). "truncated_negative_binomial" draws the number from the distribution of this name (Papernot &
+        Steinke 2022). With this distribution, the cost of zero-concentrated rounds is a Renyi curve. Example: `mode =
         "truncated_negative_binomial"`, `stop_probability = 0.02`.
     rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
         to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271

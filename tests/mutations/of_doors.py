@@ -61,7 +61,7 @@ OF_DOORS = (
         tests=(VALUES,),
     ),
     Mutation(
-        name="wrong texts: they always refuse the file",
+        name="wrong values: they always refuse the file",
         breaks="one record can cause a refusal that has no charge",
         place="data.misfits:forbidden_kinds",
         old='if column.missing == "error":\n    yield MISSING\n    yield WRONG',
@@ -69,7 +69,7 @@ OF_DOORS = (
         tests=(VALUES,),
     ),
     Mutation(
-        name="wrong texts: their rows are excluded although missing values have a bin",
+        name="wrong values: their rows are excluded although missing values have a bin",
         breaks="rows are excluded without a charge from a table that claims to keep all",
         place="enclave.counting:BinRule.bins",
         old="digits[index] = _as_missing(bins, column)",
@@ -77,7 +77,7 @@ OF_DOORS = (
         tests=(VALUES,),
     ),
     Mutation(
-        name="check: columns with non-numeric texts are not reported",
+        name="check: columns with non-numeric values are not reported",
         breaks="a wrong decimal mark is found after the charge, by a release without rows",
         place="enclave.ingest:_read",
         old="(often or kind == WRONG)",

@@ -228,7 +228,7 @@ OF_ESTIMATES = (
         tests=("tests/bundle/test_useful.py",),
     ),
     Mutation(
-        name="contrasts: the noises of two groups count as independent",
+        name="contrasts: the noise of two groups counts as independent",
         breaks="intervals of differences are too wide or too narrow, because groups share noise",
         place="answers.contrasts:_correlation",
         old="_covariance(first, second) / errors",

@@ -182,8 +182,8 @@ OF_FLOATS = (
         tests=(GUARD,),
     ),
     Mutation(
-        name="laplace_figure: figures whose last bit is a grid step",
-        breaks="their rounding moves an integer by more than is paid for",
+        name="laplace_figure: the grid step is the last bit of the values",
+        breaks="rounding changes an integer by more than the sensitivity",
         place="privacy.noise:laplace_figure",
         old="abs(value / step) > 2.0**48",
         new="abs(value / step) > 2.0**52",

@@ -173,7 +173,7 @@ OF_LEAKS = (
         tests=("tests/privacy/test_randomness.py", "tests/test_contracts.py::test_a_figure_that_reads_private_counts_is_noisy"),
     ),
     Mutation(
-        name="noise: the grid of a figure depends on its value",
+        name="noise: the grid of a value depends on the value",
         breaks="low bits reveal on which side of a value the exact value was",
         place="privacy.noise:laplace_figure",
         old="noise_grid(sensitivity, rows)",
@@ -272,7 +272,7 @@ OF_LEAKS = (
     ),
     Mutation(
         name="output: files are readable by all",
-        breaks="others read the release before sign-off",
+        breaks="other users read the release before sign-off",
         place="bundle.write:_write",
         old="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600)",
         new="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o644)",
@@ -280,7 +280,7 @@ OF_LEAKS = (
     ),
     Mutation(
         name="output: the folder is readable by all",
-        breaks="others read the release before sign-off",
+        breaks="other users read the release before sign-off",
         place="bundle.write:new_folder",
         old="os.mkdir(temporary, 0o700)",
         new="os.mkdir(temporary)\nos.chmod(temporary, 0o755)",

@@ -195,7 +195,7 @@ OF_THE_LEDGER = (
         tests=(f"{TESTS}::test_opening_never_overwrites",),
     ),
     Mutation(
-        name="ledger: its texts are not checked",
+        name="ledger: its entries are not checked for control characters",
         breaks="a forged ledger writes any text to the terminal",
         place="privacy.ledger_file:read_entries",
         old=(
@@ -243,7 +243,7 @@ OF_THE_LEDGER = (
     ),
     Mutation(
         name="ledger: its head is readable by all",
-        breaks="others learn what is done with the data, and when",
+        breaks="other users learn what is done with the data, and when",
         place="privacy.ledger_file:write_head",
         old="os.open(temporary, _NEW, 0o600)",
         new="os.open(temporary, _NEW, 0o644)",

@@ -286,7 +286,7 @@ OF_MEMBERS = (
         core=True,
     ),
     Mutation(
-        name="members: one without a value stays",
+        name="members: a member without a value stays",
         breaks="a slot that is filled looks like one that is not",
         place="enclave.members:_members",
         old="complete[at[column[at] == absent]] = False",

@@ -321,7 +321,7 @@ OF_NOISE = (
         tests=(f"{SHARED}::test_a_pure_release_by_a_joint_test_shares_and_no_other",),
     ),
     Mutation(
-        name="one noise: beside a curve charged as several",
+        name="one noise: a curve is present and several mechanisms are charged",
         breaks="half of the squared sum is charged",
         place="privacy.plan:Plan.of",
         old="all(charge.pure for charge in once + per_round)",

@@ -13,7 +13,7 @@ ALLOCATED = "tests/studio/rehearsal/allocation/test_allocating.py"
 
 OF_PRICES = (
     Mutation(
-        name="price of a law: accepted outputs are ignored",
+        name="price of a distribution: accepted outputs are ignored",
         breaks="the cost of an accepted output is missing",
         place="privacy.law_prices:_log_ratio",
         old="np.maximum(nothing, float(epsilon) + accepted)",
@@ -22,7 +22,7 @@ OF_PRICES = (
         core=True,
     ),
     Mutation(
-        name='price of a law: the outcome "no table" is ignored',
+        name='price of a distribution: the outcome "no table" is ignored',
         breaks='the outcome "no table" reveals more than is paid for',
         place="privacy.law_prices:_log_ratio",
         old="np.maximum(nothing, float(epsilon) + accepted)",
@@ -30,7 +30,7 @@ OF_PRICES = (
         tests=(NOT_BELOW,),
     ),
     Mutation(
-        name="price of a law: the epsilon of the output is ignored",
+        name="price of a distribution: the epsilon of the output is ignored",
         breaks="the loop costs less than a round",
         place="privacy.law_prices:_log_ratio",
         old="float(epsilon) + accepted",
@@ -38,7 +38,7 @@ OF_PRICES = (
         tests=(NOT_BELOW,),
     ),
     Mutation(
-        name="price of a law: cells use their lower end",
+        name="price of a distribution: cells use their lower end",
         breaks="a supremum inside a cell is missed",
         place="privacy.law_prices:_log_ratio",
         old="near / (1 + high * ((ratio - 1) / ratio))",
@@ -46,7 +46,7 @@ OF_PRICES = (
         tests=(CELLS, NOT_BELOW),
     ),
     Mutation(
-        name="price of a law: cells are never halved",
+        name="price of a distribution: cells are never halved",
         breaks="the largest of a few values serves as the supremum",
         place="privacy.law_prices:largest_log_ratio",
         old="best + float(_TOLERANCE)",
@@ -54,7 +54,7 @@ OF_PRICES = (
         tests=(NOT_BELOW,),
     ),
     Mutation(
-        name="price of a law: the tolerance is not added",
+        name="price of a distribution: the tolerance is not added",
         breaks="the price is below the supremum",
         place="privacy.law_prices:largest_log_ratio",
         old="Fraction(best) + _TOLERANCE + _ROUNDING",
@@ -62,7 +62,7 @@ OF_PRICES = (
         tests=(NOT_BELOW,),
     ),
     Mutation(
-        name="price of a law: the worst neighbour accepts as often as possible",
+        name="price of a distribution: the worst neighbour accepts as often as possible",
         breaks="the price covers impossible pairs of rounds",
         place="privacy.law_prices:largest_log_ratio",
         old="np.array([ratio])",
@@ -70,7 +70,7 @@ OF_PRICES = (
         tests=(NOT_BELOW,),
     ),
     Mutation(
-        name="price of a law: it is rounded down",
+        name="price of a distribution: it is rounded down",
         breaks="epsilon is understated",
         place="privacy.selection:_up",
         old="-(-value * _STEPS // 1)",
@@ -94,7 +94,7 @@ OF_PRICES = (
         tests=(NOT_BELOW,),
     ),
     Mutation(
-        name="law: probabilities need not add up",
+        name="distribution of rounds: probabilities need not add up",
         breaks="a price belongs to no distribution",
         place="privacy.selection:FiniteLaw.__post_init__",
         old="total != 1",
@@ -188,7 +188,7 @@ OF_PRICES = (
         tests=("tests/generators/test_adaptive.py::test_choices_are_priced_as_the_charge_says",),
     ),
     Mutation(
-        name="normal law: pi is wrong",
+        name="normal distribution: pi is wrong",
         breaks="delta is understated",
         place="privacy.curves:_pi",
         old="_arctan(239, bits)",
@@ -196,7 +196,7 @@ OF_PRICES = (
         tests=("tests/privacy/test_normal.py",),
     ),
     Mutation(
-        name="normal law: bounds rounded inwards",
+        name="normal distribution: bounds are rounded inwards",
         breaks="the last digits of delta are too small",
         place="privacy.curves:below",
         old="(outside.high >> 1) + 1",

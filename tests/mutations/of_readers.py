@@ -115,7 +115,7 @@ OF_READERS = (
         tests=(UNPACKED,),
     ),
     Mutation(
-        name="Arrow: texts have no limit",
+        name="Arrow: text values have no limit",
         breaks="one format accepts what another refuses",
         place="enclave.columnar:column_texts",
         old="raise too_long(name)",

@@ -65,8 +65,8 @@ OF_THE_SPLIT = (
         tests=(f"{LEDGER}::test_a_piece_that_there_is_not_is_refused",),
     ),
     Mutation(
-        name="split: a second one",
-        breaks="records of one piece beside those of another",
+        name="split: a register is split a second time",
+        breaks="records of two pieces are released together",
         place="privacy.ledger:check_unsplit",
         old="statement.split is not None",
         new="False",

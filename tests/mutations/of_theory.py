@@ -273,8 +273,8 @@ OF_THE_THEORY = (
         tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
-        name="laplace_figure: noise added off the grid",
-        breaks="low bits tell the exact figure",
+        name="laplace_figure: noise is added off the grid",
+        breaks="low bits reveal the exact value",
         place="privacy.noise:laplace_figure",
         old="float(noisy[0]) * step",
         new="float(noisy[0]) * step + value - round(value / step) * step",
@@ -657,7 +657,7 @@ return [np.exp(belief) for belief in beliefs]
         tests=(MEASURED,),
     ),
     Mutation(
-        name="common bins: one that refines some other",
+        name="common bins: a binning that refines another binning is used",
         breaks="shared measurements cannot be merged to the bins of every configuration",
         place="generators.space:join",
         old="all(binning.refines(other) for other in binnings)",
@@ -834,7 +834,7 @@ return [np.exp(belief) for belief in beliefs]
         tests=(LOW,),
     ),
     Mutation(
-        name="figures after acceptance: judged once more",
+        name="values after acceptance: they are tested once more",
         breaks="noise withdraws an accepted table, in a second selection without a charge",
         place="releasing.attempt:released_figures",
         old="replace(score, passed=True, decides=score.noise_sd is None)",
@@ -939,7 +939,7 @@ return [np.exp(belief) for belief in beliefs]
         tests=(f"{CONTRACTS}::test_a_generator_finds_the_only_plausible_row",),
     ),
     Mutation(
-        name="pure family beside curves: epsilon of twice the rho",
+        name="pure family with curves: it gets the epsilon of twice the rho",
         breaks="a pure family spends more than its rho",
         place="privacy.plan:pure_epsilon",
         old="2 * charge.renyi.rho",

@@ -62,7 +62,7 @@ OF_WIDTH = (
     ),
     # --- Sums
     Mutation(
-        name="law of parents: ancestors of parents are forgotten",
+        name="distribution of parents: ancestors of parents are missing",
         breaks="the distribution of the parents is wrong",
         place="generators.bayesian_network:_parent_marginal",
         old="needed.update(family.parents)",

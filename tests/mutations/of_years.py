@@ -178,8 +178,8 @@ OF_YEARS = (
         tests=(PRIOR,),
     ),
     Mutation(
-        name="years: a prior that does not pass verify",
-        breaks="a forger chooses the start of the release",
+        name="years: a prior that fails verify is accepted",
+        breaks="a forger chooses the associations of the release",
         place="publish:check_released",
         old="problems or not report.passed",
         new="False",

@@ -63,7 +63,7 @@ from synthrelease.studio.rehearsal.words import rounds_text
 
 # Write the proposal of a rehearsal into the configuration: the generation budget and the distribution of the number of rounds.
 #
-# A proposal is chosen on public data, so it is fixed before any private file is read (theory 2b, price of a law).
+# A proposal is chosen on public data, so it is fixed before any private file is read (theory 2b, price of a distribution).
 
 OF_OTHER_LAWS = ("stop_probability", "shape")
 """Settings of [selection] that are removed when a hidden number of rounds is set."""

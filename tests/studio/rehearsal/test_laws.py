@@ -60,7 +60,7 @@ def test_no_small_law_ends_less_often_with_nothing_at_the_price_of_the_best_one(
 
 @pytest.mark.parametrize(("price", "nothing"), [(5.27, 0.141), (5.84, 0.075), (6.20, 0.050), (6.76, 0.027), (7.20, 0.016)])
 def test_the_frontier_of_the_births(price: float, nothing: float) -> None:
-    """Rounds of 4.56 that are accepted with probability 0.73 (theory 2b.4, best law)."""
+    """Rounds of 4.56 that are accepted with probability 0.73 (theory 2b.4, best distribution)."""
     best = best_law(4.56, price, [0.73])
     assert best is not None
     assert mean_nothing(best, [0.73]) == pytest.approx(nothing, abs=0.0008)
