@@ -25,7 +25,7 @@ from synthrelease.generators.associations import Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, joinings, pair_shares
+from synthrelease.generators.clique_tables import CompetingTable, joining_sets, pair_shares
 from synthrelease.generators.counters import Counters
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
@@ -67,6 +67,22 @@ _GROUP = 5.0  # Smallest number of rows of a group of bins, as a multiple of the
 _STEPS = 64
 
 
+class TableWeights(dict[Columns, int]):
+    """The weights of listed tables of at least two columns. A table that is not listed has the weight of its number of columns.
+
+    Attributes
+    ----------
+    of_width : weights by numbers of columns. So the 1.3 million tables of 3 of 200 columns are never listed.
+    """
+
+    def __init__(self, listed: Mapping[Columns, int], of_width: Mapping[int, int]):
+        super().__init__(listed)
+        self.of_width = of_width
+
+    def __missing__(self, columns: Columns) -> int:
+        return self.of_width.get(len(columns), 0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
     """How the budget is divided. The plan is public and fixed before any private count is read.
@@ -83,7 +99,7 @@ class RoundsPlan:
     weight : the weight of the prior, as a number of records.
     """
 
-    tables: Mapping[Columns, int]
+    tables: TableWeights
     first: Fraction
     last: Fraction
     choice: Fraction
@@ -91,6 +107,11 @@ class RoundsPlan:
     growth: float
     cells: int
     weight: float
+
+    @property
+    def measures(self) -> bool:
+        """Return whether a table of two or more columns may be measured."""
+        return any(self.tables.values()) or any(self.tables.of_width.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +146,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     # Plan: divide the budget, and find the columns that a rule or a table of weight 0 connects. All of this is public.
     total = private.left
     plan, rows = _rounds_within_noise(private, n, plan, len(layout.sizes))
-    first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
+    first, last = (plan.first * total, plan.last * total) if plan.measures else (total, Fraction(0))
     unmeasured = [columns for columns, weight in plan.tables.items() if not weight]
     counters = Counters.of(background.plausibility, plan.cells, unmeasured)
     masks = [*split_masks(background.plausibility.masks), *counters.masks]
@@ -211,7 +232,7 @@ def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, colum
     def is_loud(rounds: int, choice: Fraction) -> bool:
         return math.sqrt(private.variance(spent * (1 - choice) / rounds)) * private.mean_error > _LOUD * n
 
-    if not any(plan.tables.values()) or plan.rounds <= columns or not is_loud(plan.rounds, plan.choice):
+    if not plan.measures or plan.rounds <= columns or not is_loud(plan.rounds, plan.choice):
         return plan, _GROUP
     fewer = range(plan.rounds, columns, -1)
     rounds = next((number for number in fewer if not is_loud(number, _LOUD_CHOICE)), columns)
@@ -290,12 +311,10 @@ def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarra
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A table that may be measured next, the part of the budget for it, and the column sets that cliques must contain
-    afterwards."""
+    """A table that may be measured next, and the part of the budget for it."""
 
     table: CompetingTable
     part: Fraction
-    ties: tuple[Columns, ...]
 
 
 class _GrowingModel:
@@ -309,14 +328,18 @@ class _GrowingModel:
         self._structure: list[Columns] = [mask.columns for mask in rules.masks]
         self._structure += [columns for columns, weight in plan.tables.items() if not weight]
         self._structure += [target.columns for target in targets]
+        wide = [columns for columns, weight in plan.tables.items() if weight and min(sizes[column] for column in columns) > 1]
+        self._pairs = [columns for columns in wide if len(columns) == 2]
+        self._widths = {*plan.tables.of_width, *map(len, plan.tables)} - {2}
         self._parameters: list[np.ndarray] | None = None
         self._usual: float | None = None
 
     def add(self, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
-        """Add a measured table with the noise variance of its cells."""
+        """Add a measured table with the noise variance of its cells, and the column sets that cliques must then contain."""
         columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
-        self._structure += [columns, *chosen.ties]
+        tree = JunctionTree.of(self._sizes, self._structure)
+        self._structure += [columns, *(joining_sets(tree, columns) if len(columns) == 2 else ())]
 
     def fit(self, sweeps: int) -> ProportionalFit:
         """Fit the model to all tables so far, starting from the parameters of the previous fit."""
@@ -335,16 +358,16 @@ class _GrowingModel:
         cliques. Only possible cells count for the noise.
         """
         tables = list(self._tables(fit))
-        cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
+        cells = [int(np.count_nonzero(share)) for _, share in tables]
         if cells and self._usual is None:
             self._usual = max(1.0, _power_mean(cells, self._plan.growth))
         parts = {possible: (1 - self._plan.choice) * part * self._times(possible) for possible in {*cells}}
         noise = {possible: math.sqrt(private.variance(paid)) * private.mean_error for possible, paid in parts.items()}
         candidates = []
-        for (columns, share, ties), possible in zip(tables, cells, strict=True):
+        for (columns, share), possible in zip(tables, cells, strict=True):
             expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise[possible] * possible)
             table = CompetingTable(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
-            candidates.append(_Candidate(table=table, part=parts[possible], ties=ties))
+            candidates.append(_Candidate(table=table, part=parts[possible]))
         return candidates
 
     def _times(self, cells: int) -> Fraction:
@@ -352,25 +375,22 @@ class _GrowingModel:
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
-    def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
-        """Yield the tables that may be measured now, the model's shares of their cells, and the column sets that cliques must
-        contain afterwards.
+    def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray]]:
+        """Yield the tables that may be measured now, and the model's shares of their cells.
 
         A column with a single group is excluded, because a pair with this column has only the information of the other column.
         Such columns add no cells, so they could also give a clique more columns than an array has axes. Tables of more than two
         columns may be measured once they lie inside a clique.
         """
         tree = fit.tree
-        pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
-        widths = {len(columns) for columns in self._plan.tables if len(columns) > 2}
-        inside = {columns for clique in tree.cliques for width in widths for columns in combinations(clique, width)}
-        for columns, weight in self._plan.tables.items():
-            if len(columns) == 2 and min(tree.sizes[column] for column in columns) == 1:
-                continue
-            if weight and len(columns) == 2 and ways[columns].cells <= self._plan.cells:
-                yield columns, pairs[columns], ways[columns].sets
-            elif weight and columns in inside:
-                yield columns, fit.table(columns), ()
+        pairs, joined = pair_shares(tree, fit.shares)
+        for columns in self._pairs:
+            if joined[columns] <= self._plan.cells:
+                yield columns, pairs[columns]
+        inside = {columns for clique in tree.cliques for width in self._widths for columns in combinations(clique, width)}
+        for columns in sorted(inside):
+            if self._plan.tables[columns]:
+                yield columns, fit.table(columns)
 
 
 def _power_mean(values: Sequence[int], power: float) -> float:
@@ -461,17 +481,23 @@ class AdaptiveGenerator(Generator):
     def prior_file(self) -> str | None:
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
-    def weights(self, layout: Layout) -> dict[Columns, int]:
+    def weights(self, layout: Layout) -> TableWeights:
         """Return the weight of every table of at least two columns as a whole number; 0 for tables that are not measured."""
+        wide = [term for term in self.terms if 2 < term.ways <= len(layout.sizes) and term.weight]
+        terms = [term for term in wide if not (term.columns or term.by_cells)]
+        of_width = {ways: sum(term.weight for term in terms if term.ways == ways) for ways in {term.ways for term in terms}}
         weights: dict[Columns, Fraction] = {}
         for term in self.terms:
-            for columns, weight in term.weighted(layout):
+            for columns, weight in term.weighted(layout) if term not in terms else ():
                 if len(columns) > 1:
-                    weights[columns] = weights.get(columns, Fraction(0)) + weight
-        whole = math.lcm(*(weight.denominator for weight in weights.values()))
-        scaled = {columns: int(weight * whole) for columns, weight in weights.items()}
-        divisor = math.gcd(*scaled.values()) or 1
-        return {columns: weight // divisor for columns, weight in scaled.items()}
+                    weights[columns] = weights.get(columns, Fraction(of_width.get(len(columns), 0))) + weight
+        found = [*weights.values(), *of_width.values()]
+        common = math.gcd(*(weight.numerator for weight in found)) or 1
+        divisor = Fraction(common, math.lcm(*(weight.denominator for weight in found)))
+        return TableWeights(
+            {columns: int(weight / divisor) for columns, weight in weights.items()},
+            {ways: int(weight / divisor) for ways, weight in of_width.items()},
+        )
 
     def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
         unknown = list(unknown_columns(self.terms, layout))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 
@@ -13,6 +14,8 @@ import numpy as np
 from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree
+
+_TOGETHER = 2**22  # Number of cells of the messages that are in memory at a time (32 MiB)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +36,30 @@ class CompetingTable:
     handicap: int
 
 
-def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Columns, np.ndarray]:
-    """Return the shares of the cells of every table of two columns, by their increasing columns.
+@dataclass(frozen=True, kw_only=True)
+class _Message:
+    """The columns behind an edge of the tree.
 
-    For a pair that no clique contains, the joint table of the smaller column with the separators is passed along the tree to
-    the first clique that contains the larger column.
+    Attributes
+    ----------
+    start : the clique that sends the message.
+    columns : the columns.
+    given : the share of every bin of the columns, one line for each bin, given each cell of the separator.
+    cells : for each column, the cells of the largest of its `joining_sets` so far, divided by its number of bins.
+    """
+
+    start: int
+    columns: np.ndarray
+    given: np.ndarray
+    cells: np.ndarray
+
+
+def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
+    """Return the shares of the cells of every table of two columns, by their increasing columns, and a (columns, columns) array
+    of the numbers of cells of the largest of the sets of `joining_sets`; 1 for pairs inside a clique.
+
+    Two messages along each edge reach every pair: a message has the joint tables of the separator with all columns behind the
+    edge, and is made from the clique and from the messages of its other neighbours.
 
     Parameters
     ----------
@@ -48,66 +70,96 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
     def margin(clique: int, columns: Columns) -> np.ndarray:
         return added_up(shares[clique], tree.cliques[clique], columns)
 
-    pairs: dict[Columns, np.ndarray] = {}
-    for number, clique in enumerate(tree.cliques):
-        pairs |= {pair: margin(number, pair) for pair in combinations(clique, 2)}
-    for column in range(len(tree.sizes)):
-        into: dict[int, tuple[Columns, np.ndarray]] = {}  # for each clique: its separator, and Pr[column | separator]
-        for edge in tree.edges_from(tree.home((column,))):
-            separator = edge.separator
-            if column in separator:
+    sizes, pairs = np.array(tree.sizes), dict[Columns, np.ndarray]()
+    cells = np.full((len(sizes), len(sizes)), np.iinfo(np.int64).max)
+    outward = list(tree.edges_from(0))
+    edges = [*(replace(edge, start=edge.stop, stop=edge.start) for edge in reversed(outward)), *outward]
+    chunk_of = sizes.cumsum() * sum(_cells(tree, edge.separator) for edge in outward) // _TOGETHER
+    for chunk in np.unique(chunk_of):
+        heard = [defaultdict[Columns, list[_Message]](list) for _ in tree.cliques]  # by separator
+        for edge in edges:
+            separator, n_cells = edge.separator, _cells(tree, edge.separator)
+            own = [column for column in tree.cliques[edge.start] if chunk_of[column] == chunk and column not in separator]
+            joint = [margin(edge.start, (column, *separator)).reshape(-1, n_cells) for column in own]
+            behind, largest = [np.array(own, dtype=int)], [np.full(len(own), n_cells)]
+            for entered, messages in heard[edge.start].items():
+                if passed := [message for message in messages if message.start != edge.stop]:
+                    union = tuple(dict.fromkeys((*entered, *separator)))
+                    given = np.concatenate([message.given for message in passed])
+                    joint.append(_passed_on(tree, given, entered, margin(edge.start, union), separator))
+                    behind += [message.columns for message in passed]
+                    largest += [np.maximum(message.cells, _cells(tree, union)) for message in passed]
+            if not joint:
                 continue
-            if edge.start in into:
-                entered, given = into[edge.start]
-                inside = tuple(dict.fromkeys((*entered, *separator)))
-                axes = [inside.index(name) + 1 for name in entered], [inside.index(name) + 1 for name in separator]
-                operands = given, [0, *axes[0]], margin(edge.start, inside), list(range(1, len(inside) + 1)), [0, *axes[1]]
-                joint = np.einsum(*operands)
-            else:
-                joint = margin(edge.start, (column, *separator))
-            cells = margin(edge.stop, separator)
-            given = np.divide(joint, cells, out=np.zeros_like(joint), where=cells > 0)  # 0 if the separator is empty
-            into[edge.stop] = separator, given
+            columns, of_separator = np.concatenate(behind), margin(edge.stop, separator).ravel()
+            lines = np.concatenate(joint)
+            given = np.divide(lines, of_separator, out=np.zeros_like(lines), where=of_separator > 0)
+            message = _Message(start=edge.start, columns=columns, given=given, cells=np.concatenate(largest))
+            heard[edge.stop][separator].append(message)
             for other in tree.cliques[edge.stop]:
-                if other > column and other not in separator:
-                    beside = margin(edge.stop, (*separator, other)).reshape(-1, tree.sizes[other])
-                    pairs[column, other] = given.reshape(len(given), -1) @ beside
-    return pairs
+                if other not in separator:
+                    joined = sizes[columns] * np.maximum(message.cells, n_cells * sizes[other])
+                    cells[columns, other] = cells[other, columns] = np.minimum(cells[other, columns], joined)
+                    smaller = columns < other
+                    beside = margin(edge.stop, (*separator, other)).reshape(n_cells, -1)
+                    table = given[np.repeat(smaller, sizes[columns])] @ beside
+                    ends = sizes[columns[smaller]].cumsum()
+                    for column, stop in zip(columns[smaller].tolist(), ends.tolist(), strict=True):
+                        pairs[column, other] = table[stop - tree.sizes[column] : stop]
+    for number, clique in enumerate(tree.cliques):
+        for pair in combinations(clique, 2):
+            pairs[pair], cells[pair] = margin(number, pair), 1
+    return pairs, cells
 
 
-@dataclass(frozen=True, kw_only=True)
-class Joining:
-    """A way to connect a pair of columns: the column sets that cliques must then contain, and the cells of the largest set."""
+def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
+    """Return the joint shares of lines with the cells of `separator`, from their shares given the cells of `entered`.
 
-    sets: tuple[Columns, ...]
-    cells: int
+    Parameters
+    ----------
+    joint : the shares of the clique on `entered`, followed by the other columns of `separator`.
+    """
+    common = [axis for axis, column in enumerate(entered) if column in separator]
+    ended = [axis for axis, column in enumerate(entered) if column not in separator]
+    union = tuple(dict.fromkeys((*entered, *separator)))
+    begun = range(len(entered), len(union))
+    n_common = _cells(tree, [entered[axis] for axis in common])
+    n_ended = _cells(tree, [entered[axis] for axis in ended])
+    lines = given.reshape(-1, *(tree.sizes[column] for column in entered))
+    lines = lines.transpose([*(axis + 1 for axis in common), 0, *(axis + 1 for axis in ended)]).reshape(n_common, -1, n_ended)
+    table = lines @ joint.transpose([*common, *ended, *begun]).reshape(n_common, n_ended, -1)
+    left = [union[axis] for axis in (*common, *begun)]
+    shape = [tree.sizes[column] for column in left]
+    table = table.reshape(*shape[: len(common)], -1, *shape[len(common) :])
+    places = [left.index(column) for column in separator]
+    ordered = table.transpose([len(common), *(place + (place >= len(common)) for place in places)])
+    return ordered.reshape(len(given), -1)
 
 
-def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
-    """Return, for every pair of columns, a way to connect the pair in the tree with few additional cells.
+def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
+    """Return the column sets that cliques must contain in order to connect a pair of columns with few additional cells.
 
     One column is added to every separator on the path to the other column, and so to every two successive separators. With
     these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger clique than these sets. The
     direction with fewer cells is used. Pairs inside a clique need no new sets.
     """
-    ways: dict[Columns, Joining] = {}
-    for column in range(len(tree.sizes)):
-        way: dict[int, tuple[Columns, Joining]] = {}  # for each clique: its separator, and the sets on the path
-        for edge in tree.edges_from(tree.home((column,))):
-            if column in edge.separator:
-                continue
-            entered, so_far = way.get(edge.start, ((), Joining(sets=(), cells=1)))
-            way_here = _joining(tree, so_far, {column, *entered, *edge.separator})
-            way[edge.stop] = edge.separator, way_here
-            for other in tree.cliques[edge.stop]:
-                pair = (min(column, other), max(column, other))
-                joined = _joining(tree, way_here, {column, other, *edge.separator})
-                if pair not in ways or joined.cells < ways[pair].cells:
-                    ways[pair] = joined
-    inside = {(a, b) for clique in tree.cliques for position, a in enumerate(clique) for b in clique[position + 1 :]}
-    return ways | dict.fromkeys(inside, Joining(sets=(), cells=1))
+    if any({*pair} <= {*clique} for clique in tree.cliques):
+        return ()
+    return min((_path(tree, *ends) for ends in (pair, pair[::-1])), key=lambda sets: max(_cells(tree, one) for one in sets))
 
 
-def _joining(tree: JunctionTree, so_far: Joining, columns: set[int]) -> Joining:
-    cells = math.prod(tree.sizes[column] for column in columns)
-    return Joining(sets=(*so_far.sets, tuple(sorted(columns))), cells=max(so_far.cells, cells))
+def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:
+    """Return the sets that add a column to the separators on its path to another column."""
+    paths: dict[int, tuple[Columns, tuple[Columns, ...]]] = {}  # for each clique: its separator, and the sets on the path
+    for edge in tree.edges_from(tree.home((column,))):
+        if column not in edge.separator:
+            entered, sets = paths.get(edge.start, ((), ()))
+            sets = (*sets, tuple(sorted({column, *entered, *edge.separator})))
+            if other in tree.cliques[edge.stop]:
+                return (*sets, tuple(sorted({column, other, *edge.separator})))
+            paths[edge.stop] = edge.separator, sets
+    raise ValueError("expected two columns of the tree that no clique contains")
+
+
+def _cells(tree: JunctionTree, columns: Sequence[int]) -> int:
+    return math.prod(tree.sizes[column] for column in columns)

@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synthrelease.data.counts import Counts
@@ -18,6 +18,7 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
 from synthrelease.generators import adaptive_mechanism as mechanism
+from synthrelease.generators import clique_tables
 from synthrelease.generators.adaptive import (
     Adaptive,
     AdaptiveGenerator,
@@ -29,7 +30,7 @@ from synthrelease.generators.adaptive import (
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.generators.base import Background
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, joinings, pair_shares
+from synthrelease.generators.clique_tables import CompetingTable, joining_sets, pair_shares
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, consistent, summed_onto, tolerances_of
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
@@ -208,6 +209,14 @@ def test_weights_say_where_to_look_and_terms_of_weight_0_are_not_measured() -> N
     generator = Adaptive(tables="0.5 all 2-way + 2 c0:c1 + c2 + 0 c0:c1:c2")
     assert generator.weights(layout) == {(0, 1): 5, (0, 2): 1, (1, 2): 1, (0, 1, 2): 0}
     assert generator.plan(layout).tables[0, 1, 2] == 0
+    wide = Adaptive(tables="all 3-way + 0.5 all 2-way + 2 c0:c1:c2 + all 3-way with c0").weights(layout_of(2, 2, 2, 2))
+    assert {columns: wide[columns] for columns in ((0, 1, 2), (0, 1, 3), (1, 2, 3), (2, 3))} == {
+        (0, 1, 2): 8,
+        (0, 1, 3): 4,
+        (1, 2, 3): 2,
+        (2, 3): 1,
+    }
+    assert (1, 2, 3) not in wide
     with pytest.raises(ValueError, match="weight above 0"):
         Adaptive(tables="0 all 2-way")
     assert [mistake.found for mistake in generator.mistakes(layout_of(2), [])] == ["'c1'", "'c2'"]
@@ -425,13 +434,15 @@ def worlds(seed: int) -> tuple[JunctionTree, list[np.ndarray], np.ndarray] | Non
     return tree, [np.exp(belief) for belief in beliefs], np.exp(np.broadcast_to(whole, sizes) - total)
 
 
-@settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_pairs_are_those_of_the_whole_table(seed: int) -> None:
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**6), together=st.sampled_from([1, 20, 2**22]))
+def test_pairs_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch, seed: int, together: int) -> None:
+    """However many columns are passed along the tree together."""
+    monkeypatch.setattr(clique_tables, "_TOGETHER", together)
     if (world := worlds(seed)) is None:
         return
     tree, shares, whole = world
-    pairs = pair_shares(tree, shares)
+    pairs, _ = pair_shares(tree, shares)
     assert set(pairs) == set(combinations(range(6), 2))
     for pair, table in pairs.items():
         np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(6) if c not in pair)), atol=1e-12)
@@ -442,11 +453,13 @@ def test_pairs_are_those_of_the_whole_table(seed: int) -> None:
 def test_joining_a_pair_makes_no_larger_clique_than_was_said(seed: int) -> None:
     if (world := worlds(seed)) is None:
         return
-    tree, _, _ = world
-    for pair, way in joinings(tree).items():
-        joined = JunctionTree.of(tree.sizes, [*tree.cliques, pair, *way.sets])
-        assert joined.largest <= max(tree.largest, way.cells)
-        assert way.cells == max((math.prod(tree.sizes[c] for c in columns) for columns in way.sets), default=1)
+    tree, shares, _ = world
+    pairs, cells = pair_shares(tree, shares)
+    for pair in pairs:
+        sets = joining_sets(tree, pair)
+        joined = JunctionTree.of(tree.sizes, [*tree.cliques, pair, *sets])
+        assert joined.largest <= max(tree.largest, cells[pair])
+        assert cells[pair] == max((math.prod(tree.sizes[c] for c in columns) for columns in sets), default=1)
 
 
 def targets_of(seed: int, sets: list[Columns], sizes: tuple[int, ...], deviation: float = 8.0) -> tuple[list[Target], int]:
