@@ -15,7 +15,7 @@ from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree
 
-_TOGETHER = 2**22  # Number of cells of the messages that are in memory at a time (32 MiB)
+_TOGETHER = 2**20  # Number of cells of the messages that are in memory at a time (8 MiB)
 
 
 @dataclass(frozen=True, kw_only=True)
