@@ -148,10 +148,11 @@ def init(request: DraftRequest) -> None:
         shared = f" Several rows have the same value of {', '.join(map(repr, keys[:6]))}." if keys else ""
         key = quoted_path(Path(keys[0])) if len(keys) == 1 else "KEY"
         screen.print(
-            f"One question is open: how many rows can one person have?{shared} Answer the question under [unit] in "
-            f"{configuration!s}, or draft again: with --unit row (every row is a different person), --unit {key} (one row of "
-            f"each person is released), or --key {key} (all rows of each person or household are released as its members). "
-            "`plan`, `check` and `release` refuse a configuration without this answer.",
+            f"One question is open: how many rows can one person have?{shared} If every row is a different person, set "
+            f"records_per_person = 1 under [unit] in {configuration!s}. Otherwise draft again under another name, because "
+            f"budget and thresholds depend on the released rows: with --unit {key} (one row of each person is released), or "
+            f"--key {key} (all rows of each person or household are released as its members). `plan`, `check` and `release` "
+            "refuse a configuration without this answer.",
             style="yellow",
         )
     elif draft.unit.later:

@@ -379,7 +379,8 @@ class ProportionalFit:
         for target, home, table in zip(targets, self._homes, self.parameters, strict=True):
             potentials[home] = potentials[home] + spread(table, target.columns, tree.cliques[home])
         beliefs = tree.calibrate(potentials)[1]
-        self._floors = [np.where(np.isfinite(belief), _FLOOR, 0.0) for belief in beliefs]
+        finite = map(np.isfinite, beliefs)
+        self._floors = [np.array(_FLOOR) if possible.all() else np.where(possible, _FLOOR, 0.0) for possible in finite]
         self.shares = [np.maximum(np.exp(belief), floor) for belief, floor in zip(beliefs, self._floors, strict=True)]
         self.possible = [self.margin(number) > 0 for number in range(len(targets))]
         self.aims = [target.values for target in targets]

@@ -131,7 +131,8 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     into, name = request.into, request.name
     for path in paths_of(into, name):
         if os.path.lexists(path):
-            raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten. Choose another name.")
+            done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
+            raise OutputError(f"{path}: expected no such file, found one. {done}")
     drafted = draft(request, progress)
     for codelist in (into / "configs" / name for name in drafted.codelists):
         if os.path.lexists(codelist):
@@ -285,6 +286,9 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     if len(columns) < 2 and (members is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         why = f" ({reasons})" if reasons else ""
+        if members is not None:
+            same = f"a column with the same value in all rows of each {key!r}, such as the region of a household"
+            raise InputError(f"{public}: expected {same}, found none{why}. Draft with --unit in place of --key.")
         raise InputError(f"{public}: expected at least two columns that can be released, found {len(columns)}{why}.")
     question = ""
     if len(columns) > MOST_COLUMNS:

@@ -64,7 +64,7 @@ def nested_columns(
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
     for source, column in drafted.items():
-        if source not in answers:
+        if source not in answers or (isinstance(column, LeftOut) and column.design):  # clusters are places, but no areas
             continue
         texts, n = answers[source].texts, len(answers[source].texts)
         worded = (

@@ -255,8 +255,9 @@ def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:
     told = plain_text(
         unit_text(None, [LeftOut(source="SERIAL", because="its name is that of a key", rows_of_one=5, mean_rows=2.4)])
     )
-    assert 'set key = "SERIAL", first_by = "random"' in told
-    assert "persons or households with all their rows as a second table, draft with --key SERIAL" in told
+    assert "draft again with `init --unit SERIAL`, because budget and thresholds depend on the released rows" in told
+    assert 'By hand, set key = "SERIAL", first_by = "random"' in told
+    assert "persons or households with all their rows as a second table, draft with `--key SERIAL`" in told
 
 
 @pytest.mark.slow

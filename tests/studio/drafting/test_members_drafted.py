@@ -12,6 +12,7 @@ import pytest
 
 from synthrelease.cli.drafting import _what_became
 from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import Codebook
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
@@ -19,6 +20,7 @@ from synthrelease.studio.drafting.criteria import suggested_of_members
 from synthrelease.studio.drafting.members import MembersDraft, _differs, read_members
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
+from tests.helpers.drafts import draft
 from tests.helpers.households import some_households, write_households, write_tables
 
 RANDOM = np.random.default_rng(5)
@@ -88,3 +90,10 @@ def test_a_date_that_all_members_share_orders_nobody(tmp_path: Path) -> None:
     file = read_public_file(tmp_path / "both.csv", None)
     codes = np.arange(300) // 3
     assert [_differs(file, name, codes) for name in ("asked", "born")] == [False, True]
+
+
+def test_a_file_whose_roots_share_nothing_is_refused_with_the_way(tmp_path: Path) -> None:
+    lines = [f"{at // 2},{at % 7},{'mf'[at % 3 % 2]}" for at in range(400)]
+    (tmp_path / "persons.csv").write_text("home,size,sex\n" + "\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="same value in all rows of each 'home', .* Draft with --unit in place of --key"):
+        draft("persons", tmp_path / "persons.csv", key="home")

@@ -154,6 +154,19 @@ def test_sampling_units_are_clusters_however_few_numbers_they_have() -> None:
     assert isinstance(drafted("cluster", two), ColumnDraft)
 
 
+def test_clusters_within_regions_are_no_areas_to_release(tmp_path: Path) -> None:
+    """They identify places or interviewers: a draft that leaves them out must not propose --areas 'region > psu'."""
+    units = np.arange(N) % 300
+    for name, asked in (("psu", False), ("town", True)):
+        table = pd.DataFrame(
+            {"region": [f"Region {unit % 8}" for unit in units], name: 10_000 + units, "x": RANDOM.integers(0, 50, N)}
+        )
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        columns, _, _ = drafted_columns(read_public_file(tmp_path / f"{name}.csv"), {})
+        (region,) = (column for column in columns if column.source == "region")
+        assert ("--areas" in region.doubt) == asked
+
+
 def test_the_number_of_an_institution_is_a_code_and_years_of_school_are_none(tmp_path: Path) -> None:
     """2,400 schools from 1 on look like a quantity; school from 3 to 16 are years, which wages grow with."""
     found = drafted("school", RANDOM.integers(1, 2400, 4 * N))
