@@ -138,12 +138,19 @@ def init(request: DraftRequest) -> None:
     if draft.smaller:
         screen.print(draft.smaller, style="yellow")
     screen.print(draft.plan, style="bold")
-    print_associations(load_spec(configuration), draft.n_rows)
+    print_associations(load_spec(configuration), draft.n_used)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
             screen.print(f"Left out, each because {because}: {listing(names)}. The draft names all of these columns.")
-    if draft.unit is None:
+    if draft.unit is None and draft.members is not None:
+        screen.print(
+            f"One question is open: how many values of {draft.members.key!r} can one person have? All rows with the same value "
+            f"are protected together. If the answer is one, set records_per_person = 1 under [unit] in {configuration!s}. "
+            "`plan`, `check` and `release` refuse a configuration without this answer.",
+            style="yellow",
+        )
+    elif draft.unit is None:
         keys = [column_left.source for column_left in draft.left_out if column_left.rows_of_one > 1]
         shared = f" Several rows have the same value of {', '.join(map(repr, keys[:6]))}." if keys else ""
         key = quoted_path(Path(keys[0])) if len(keys) == 1 else "KEY"

@@ -184,7 +184,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
     except SpecError as error:
         problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
         raise InputError(f"One of your texts does not fit the new draft: {' '.join(problems)} Remove it first.") from None
-    leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
+    leave(files.spec(files.texts()), "draft", made.n_used, made.strengths)
 
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -129,17 +129,12 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     OutputError : when one of the files exists or cannot be written.
     """
     into, name = request.into, request.name
-    for path in paths_of(into, name):
-        if os.path.lexists(path):
-            done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
-            raise OutputError(f"{path}: expected no such file, found one. {done}")
+    _check_free(paths_of(into, name))
     drafted = draft(request, progress)
-    for codelist in (into / "configs" / name for name in drafted.codelists):
-        if os.path.lexists(codelist):
-            raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written. Choose another name.")
+    _check_free(into / "configs" / codelist for codelist in drafted.codelists)
     try:
         paths = write_files(into, name, drafted)
-        leave(load_spec(paths[0]), "draft", drafted.n_rows, drafted.strengths)
+        leave(load_spec(paths[0]), "draft", drafted.n_used, drafted.strengths)
         for beside, name in zip(paths, (CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA), strict=True):
             path = beside.parent / name
             if not os.path.lexists(path):
@@ -147,6 +142,12 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     except OSError as error:
         raise OutputError(f"{error.filename or into}: the draft could not be written ({error.strerror}).") from None
     return *paths, drafted
+
+
+def _check_free(paths: Iterable[Path]) -> None:
+    for path in filter(os.path.lexists, paths):
+        done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
+        raise OutputError(f"{path}: expected no such file, found one. {done}")
 
 
 @one_thread
@@ -214,7 +215,7 @@ def written(best: Tried) -> Draft:
     """Return the final draft, with remarks on what the plan costs and preserves, and with the pairs that it loses."""
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
-        return files_of(best.subject, best.choices, acceptance)
+        return files_of(best.subject, best.choices, acceptance, ground.table)
     acceptance = replace(
         acceptance,
         lost=tuple(pair.columns for pair in preserved.strong_lost),
@@ -224,7 +225,7 @@ def written(best: Tried) -> Draft:
     plans = [] if best.choices.areas else ground.race.every_way(best.raced)
     sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced)
     choices = replace(best.choices, advice=" ".join(filter(None, sentences)), race=tuple(plan.words for plan in plans))
-    drafted = files_of(best.subject, choices, acceptance)
+    drafted = files_of(best.subject, choices, acceptance, ground.table)
     return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
 
 
@@ -510,8 +511,8 @@ def which_matter(n_columns: int, important: Sequence[str]) -> str:
     )
 
 
-def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
-    """Return a draft with the texts of its files."""
+def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft, table: Counts | None = None) -> Draft:
+    """Return a draft with the texts of its files. The table has the counts of the public rows that a release would use."""
     name, file, columns = subject.name, subject.file, subject.columns
     choices = replace(choices, smaller=" ".join(filter(None, [subject.question, choices.smaller])))
     return Draft(
@@ -521,6 +522,7 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) ->
         left_out=subject.left_out,
         criteria=acceptance,
         n_rows=file.n_rows,
+        n_used=file.n_rows if table is None else round(table.total),
         source=file.name,
         smaller=choices.smaller,
         plan=choices.plan,

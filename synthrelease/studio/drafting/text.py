@@ -290,6 +290,7 @@ class Draft:
     columns, left_out : drafted columns, and columns that are left out with the reason.
     criteria : the drafted criteria.
     n_rows : number of rows of the public file.
+    n_used : number of records that a release of the public file would use: of roots, or of the released rows of persons.
     source : name of the public file.
     codelists : texts of long codelists, by path relative to the configuration.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
@@ -306,6 +307,7 @@ class Draft:
     left_out: tuple[LeftOut, ...]
     criteria: AcceptanceDraft
     n_rows: int
+    n_used: int
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
@@ -412,7 +414,7 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         schema=CONFIGURATION_SCHEMA,
         choices=choices,
         input=_input(file, weighted=any(column.weight for column in columns)),
-        unit=unit_text(subject.unit, subject.left_out),
+        unit=unit_text(subject.unit, subject.left_out, subject.members.key if subject.members else ""),
         columns=columns,
         text_of=lambda column, of_member=False: column_text(column, column_settings(name, column, of_member=of_member)),
         left_out=_left_out(subject.left_out),
@@ -442,11 +444,17 @@ def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
     return {name: columns_ if name == "strata" else columns_[0] for name, columns_ in settings.items() if columns_}
 
 
-def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
-    """Return the text of the table [unit] with the comment above it."""
+def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut], root: str = "") -> str:
+    """Return the text of the table [unit] with the comment above it.
+
+    Parameters
+    ----------
+    root : name of the column that links members to their root; empty without members.
+    """
     keys = [column.source for column in left_out if column.rows_of_one > 1]
     values = {
         "unit": unit,
+        "root": root,
         "keys": shared_keys(left_out),
         "key": keys[0] if len(keys) == 1 else "",
         "not_answered": NOT_ANSWERED,

@@ -260,6 +260,13 @@ def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:
     assert "persons or households with all their rows as a second table, draft with `--key SERIAL`" in told
 
 
+def test_with_members_the_question_is_about_their_roots() -> None:
+    """A draft with --key asked for --unit KEY or --key KEY."""
+    told = plain_text(unit_text(None, [], "SERIAL"))
+    assert "A root, with the same value of SERIAL, is protected with all its members" in told
+    assert "--key" not in told
+
+
 @pytest.mark.slow
 def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_path: Path) -> None:
     rows, blank = visits(tmp_path / "visits.csv", 2000)
@@ -277,6 +284,7 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     )  # of a person with k visits the first is drawn with probability 1/k: 46% for 33%
     assert 7 <= first - every <= 20
     assert f"Rows without points are excluded: {blank} of the {rows:,} rows" in text
+    assert (found.n_rows, found.n_used) == (rows, 2000 - len(set(range(0, 2000, 100))))  # the plan is about persons
 
 
 def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:
