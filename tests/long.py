@@ -142,9 +142,6 @@ LONG = {
     "studio/rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures in the same file"
     ),
-    "studio/rehearsal/allocation/test_searching.py::test_the_least_total_is_where_tries_reach_the_goal": (
-        "what a search says of its time and its parts, in the same file"
-    ),
     "studio/rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
         "lines of a rho that were not searched for, in the same file; the lines of an epsilon load"
     ),

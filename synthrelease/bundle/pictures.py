@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -27,17 +28,6 @@ INK, MUTED, PAPER, SOFT = "#1c2430", "#46505e", "#ffffff", "#f3f5f8"
 LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256b3c"
 DARKEST = "#12365f"
 _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 3, 5)]
-
-
-def wrapped(text: str, characters: int) -> list[str]:
-    """Return a text in lines of at most `characters` characters. A line is longer only if it consists of one longer word."""
-    lines: list[str] = []
-    for word in text.split():
-        if lines and len(lines[-1]) + 1 + len(word) <= characters:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
 
 
 def shortened(text: str, characters: int) -> str:
@@ -271,4 +261,4 @@ def _rows(
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
     """Return the picture in the part for everyone: two registers that differ in one record, and the same release from both."""
-    return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=wrapped)
+    return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=textwrap.wrap)

@@ -142,8 +142,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 def allocate(request: AllocationRequest) -> None:
     """Divide an epsilon among tables, sums and the joint test.
 
-    Uses PUBLIC data. The command can also find the smallest sufficient epsilon. Prints the lines for the configuration, and how
-    often a release with these lines finds a table. Reads nothing private and spends nothing.
+    Uses PUBLIC data. Prints the lines for the configuration, and how often a release with these lines finds a table. Reads
+    nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import allocation_lines, allocation_words, choose_allocation

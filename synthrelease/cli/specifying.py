@@ -18,7 +18,6 @@ from synthrelease.cli.terminal import (
     err,
     print_or_write,
     print_plan,
-    print_plans,
     print_untried,
     progress_line,
     refusals,
@@ -164,7 +163,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
 
 
 def plan(
-    configs: Annotated[list[Path], Option(metavar="CONFIG...", positional=True)],
+    config: Config,
     as_json: Json = False,
     jobs: Number = 1,
     rows: Number | None = None,
@@ -181,8 +180,7 @@ def plan(
 
     Parameters
     ----------
-    configs : Configurations (TOML), or specification.json of a released folder. The charges of several configurations are shown
-        side by side.
+    config : Configuration (TOML), or specification.json of a released folder.
     rows : Estimate time and memory for this number of rows. [default: 100000]
     shortlist : Use this shortlist: add how often its rehearsal found no table, and a cheaper plan if there is one. By default
         none.
@@ -192,54 +190,46 @@ def plan(
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
     from synthrelease.spec.tried import Changed, standing
 
-    specs = [_read(config) for config in configs]
+    spec = _read(config)
     if worksheet is not None:
-        _write_worksheet(specs, worksheet, rows)
-    if shortlist is not None and len(specs) > 1:
-        raise InputError(f"--shortlist: expected one configuration, which the shortlist is for, found {len(specs)}.")
+        _write_worksheet(spec, worksheet, rows)
     if shortlist is not None:
-        specs = [narrowed(specs[0], shortlist)]
+        spec = narrowed(spec, shortlist)
     if as_json:
-        documents = [_document(spec, jobs, rows, shortlist) for spec in specs]
-        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
-    elif len(specs) == 1:
-        print_plan(specs[0], shortlist)
-        if shortlist is not None and (proposal := cheaper_plan(specs[0], shortlist)) is not None:
-            err.print(cheaper_text(specs[0], proposal, configs[0], shortlist), style="yellow", soft_wrap=True)
-        screen.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
-        _print_estimates(specs[0], rows)
-        _print_options(specs[0], rows)
-        _print_unmeasured(specs[0])
-        print_associations(specs[0], rows)
-        _print_passed_by_noise(specs[0])
-        _print_warnings(specs[0], rows)
-        if isinstance(state := standing(specs[0], shortlist), Changed):
+        print(json.dumps(_document(spec, jobs, rows, shortlist), indent=2))
+    else:
+        print_plan(spec, shortlist)
+        if shortlist is not None and (proposal := cheaper_plan(spec, shortlist)) is not None:
+            err.print(cheaper_text(spec, proposal, config, shortlist), style="yellow", soft_wrap=True)
+        screen.print(f"Configurations: {len(spec.space)}   Memory: about {peak_megabytes(spec, jobs, rows)} MB")
+        _print_estimates(spec, rows)
+        _print_options(spec, rows)
+        _print_unmeasured(spec)
+        print_associations(spec, rows)
+        _print_passed_by_noise(spec)
+        _print_warnings(spec, rows)
+        if isinstance(state := standing(spec, shortlist), Changed):
             err.print(
                 f"Changed since {state.by}: {state.parts}. `check`, `commit` and `release` refuse changed files. Rehearse them "
                 "(`synthrelease rehearse`), or use --unrehearsed.",
                 style="yellow",
             )
-        if not _published(configs[0]):  # a published specification has no card
-            warn_of_gaps(specs[0])
-    else:
-        print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
-    for spec in specs:
-        spec.check_unit_answered()
-        spec.check_can_fail()
-        spec.check_limit()
-        check_memory(spec, jobs, rows)
-        check_possible(spec, rows)
+        if not _published(config):  # a published specification has no card
+            warn_of_gaps(spec)
+    spec.check_unit_answered()
+    spec.check_can_fail()
+    spec.check_limit()
+    check_memory(spec, jobs, rows)
+    check_possible(spec, rows)
 
 
-def _write_worksheet(specs: Sequence[ReleaseSpec], file: Path, rows: int | None) -> None:
+def _write_worksheet(spec: ReleaseSpec, file: Path, rows: int | None) -> None:
     from synthrelease.bundle.sheets import worksheet
     from synthrelease.bundle.write import check_free_name
     from synthrelease.releasing.attempt_costs import usual_rows
 
-    if len(specs) > 1:
-        raise InputError(f"--worksheet: expected one configuration, found {len(specs)}.")
     check_free_name(file, "a file")
-    print_or_write(worksheet(specs[0], rows or usual_rows(specs[0])), file)
+    print_or_write(worksheet(spec, rows or usual_rows(spec)), file)
     err.print("Print the page, or save it as PDF, from a browser.")
 
 

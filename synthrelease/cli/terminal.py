@@ -341,34 +341,18 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
     return f"Rounds: {law.words}. Keep their number and the duration of the run secret."
 
 
-def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
-    """Print several charge trees side by side, without their reasons."""
-    from rich.table import Table
-    from rich.text import Text
-    from rich.tree import Tree
-
-    table = Table(*(name for name, _ in plans), title="epsilon of each part", expand=True)
-    trees = [Tree(Text.assemble((stated(total), "bold"), " in all")) for _, total in plans]
-    for tree, (_, total) in zip(trees, plans, strict=True):
-        for part in total.parts:
-            _grow(tree, part, reasons=False)
-    table.add_row(*trees)
-    screen.print(table)
-
-
-def stated(charge: Charge) -> str:
+def _stated(charge: Charge) -> str:
     """Return the cost of a charge in words: epsilon and a positive delta, or the Renyi curve as a function of its order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
 
 
-def _grow(tree: Tree, charge: Charge, reasons: bool = True, because: str = "") -> None:
+def _grow(tree: Tree, charge: Charge, because: str = "") -> None:
     from rich.text import Text
 
-    because = f" ({because or charge.explained})" if reasons else ""
-    reason = f" Reason: {charge.reason}" if reasons and charge.reason else ""
-    branch = tree.add(Text.assemble(f"{stated(charge)}  {charge.name}", (because, "dim"), reason))
+    reason = f" Reason: {charge.reason}" if charge.reason else ""
+    branch = tree.add(Text.assemble(f"{_stated(charge)}  {charge.name}", (f" ({because or charge.explained})", "dim"), reason))
     for part in charge.parts:
         ratio = re.search(r"^K-norm.*, (\S+) of the standard", part.because)
-        _grow(branch, part, reasons, f"{ratio[1]} times the standard deviation of separate noise" if ratio else "")
+        _grow(branch, part, f"{ratio[1]} times the standard deviation of separate noise" if ratio else "")

@@ -209,9 +209,6 @@ class AllocationRequest(TableRequest):
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
     total : Divide this epsilon of the whole release. By default the total of the configuration.
-    success : Find the smallest epsilon with which this share of releases finds a table, such as 0.95. By default --total is
-        divided.
-    delta : Use Gaussian noise with this delta. By default the noise of the configuration.
     rows : Assume at most this number of rows in the private file. By default the number of rows of --data.
     minutes : Start no step after this many minutes.
     seed : Set the random seed. The same seed gives the same choice if the minutes suffice.
@@ -219,8 +216,6 @@ class AllocationRequest(TableRequest):
 
     data: Public
     total: Epsilon | None = None
-    success: Annotated[float | None, Option(least=0.05, most=0.99)] = None
-    delta: Delta | None = None
     rows: Number | None = None
     minutes: Minutes = 6
     seed: Seed = 1

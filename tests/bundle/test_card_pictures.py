@@ -12,7 +12,7 @@ from synthrelease.bundle import pictures
 from synthrelease.bundle.card.numbers import exact_epsilon, rounded_down, rounded_up, share, worst_factor
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.limits import band_columns, error_band
-from synthrelease.bundle.pictures import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
+from synthrelease.bundle.pictures import BAND, BLUE, DARKEST, RED, SOFT, shade
 from synthrelease.criteria.facts import figure
 from synthrelease.data.counts import Counts
 from synthrelease.published.table import ReleasedTable
@@ -127,11 +127,6 @@ def test_the_band_holds_for_combinations_of_as_many_columns_as_the_criterion_loo
     first = document.criteria[0].model_copy(update={"parameters": {**document.criteria[0].parameters, "largest": largest}})
     changed = document.model_copy(update={"criteria": [first, *document.criteria[1:]]})
     assert band_columns(changed) == expected
-
-
-def test_lines_break_between_words() -> None:
-    assert wrapped("one two three four", 9) == ["one two", "three", "four"]
-    assert wrapped("", 9) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from synthrelease.bundle.sheets import worksheet
 from synthrelease.cli.specifying import plan
-from synthrelease.errors import InputError, OutputError
+from synthrelease.errors import OutputError
 from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.cards import Page
@@ -57,9 +57,7 @@ def test_texts_of_the_files_are_texts_of_the_page(tmp_path: Path) -> None:
 
 def test_a_plan_writes_it_to_a_new_file(tmp_path: Path) -> None:
     file = tmp_path / "meeting.html"
-    plan([PAPER], rows=160_000, worksheet=file)
+    plan(PAPER, rows=160_000, worksheet=file)
     assert file.read_text(encoding="utf-8") == worksheet(load_spec(PAPER), 160_000)
     with pytest.raises(OutputError, match="does not exist yet"):
-        plan([PAPER], worksheet=file)
-    with pytest.raises(InputError, match="--worksheet: expected one configuration, found 2"):
-        plan([PAPER, PAPER], worksheet=tmp_path / "other.html")
+        plan(PAPER, worksheet=file)

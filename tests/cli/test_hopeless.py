@@ -29,13 +29,13 @@ STRICT = {
 def test_a_plan_with_a_threshold_that_no_table_meets_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write_config(tmp_path, STRICT)
     with pytest.raises(SpecError) as caught:
-        plan([config])
+        plan(config)
     assert caught.value.exit_code == 2
     message = " ".join(str(caught.value).split())
     assert "expected a threshold that at least one table of 400 rows can meet" in message
     assert "No table can pass" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(SpecError):
-        plan([config], as_json=True)
+        plan(config, as_json=True)
     told = json.loads(capsys.readouterr().out)["warnings"]
     assert ["No table can pass" in each["text"] for each in told] == [True]
 
@@ -57,10 +57,10 @@ def test_a_threshold_below_the_margin_in_the_smallest_group_is_refused(
     """Of all 400 rows the margin is 0.69 and 0.10, below both thresholds: the plan said nothing, and runs lost their budget."""
     config = write_config(tmp_path, IN_GROUPS)
     with pytest.raises(SpecError) as caught:
-        plan([config], rows=400)
+        plan(config, rows=400)
     assert [problem.path for problem in caught.value.problems] == ["criteria 'mean year'", "criteria 'share of heads'"]
     capsys.readouterr()
-    plan([config], rows=4000)
+    plan(config, rows=4000)
 
 
 def test_no_table_is_less_sensitive_than_what_a_plan_refuses_by(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_no_table_is_less_sensitive_than_what_a_plan_refuses_by(tmp_path: Path) 
 def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write_config(tmp_path, STRICT | {"rows = 400\n": ""})
     with pytest.raises(SpecError, match="at least one table of 400 rows can meet"):
-        plan([config], rows=400)
+        plan(config, rows=400)
     capsys.readouterr()
-    plan([config], rows=1_000_000)
+    plan(config, rows=1_000_000)
     assert "No table can pass" not in " ".join(capsys.readouterr().out.split())
 
 
@@ -126,7 +126,7 @@ def test_a_plan_names_columns_of_which_nothing_is_measured(
     measured = {old: new.replace('"face:year"', tables) for old, new in MEASURED.items()}
     measured = {old: new.replace("publish_measurements = true", "") for old, new in measured.items()}
     config = write_config(tmp_path, measured | ({} if ruled else {RULE: ""}))
-    plan([config])
+    plan(config)
     check(config)
     said = "No measured table contains 'year'."
     assert " ".join(capsys.readouterr().out.split()).count(said) == (2 if told else 0)

@@ -7,11 +7,7 @@ from tests.mutations.machinery import Mutation
 SEQUENTIAL = "tests/studio/baselines/test_sequential.py"
 AUGMENTED = "tests/studio/baselines/test_data_augmented.py"
 RISK, COMBINING = "tests/studio/rehearsal/test_risk.py", "tests/studio/rehearsal/test_combining.py"
-COMPARED, UTILITY, LOGIT = (
-    "tests/studio/rehearsal/test_compared.py",
-    "tests/studio/rehearsal/test_utility.py",
-    "tests/studio/rehearsal/test_logit.py",
-)
+COMPARED, UTILITY = "tests/studio/rehearsal/test_compared.py", "tests/studio/rehearsal/test_utility.py"
 LAW = f"{AUGMENTED}::test_the_law_of_a_drawn_value_is_the_exact_one"
 
 OF_COPIES = (
@@ -47,14 +43,6 @@ OF_COPIES = (
         old="plausibility.filter(Counts.of(table.layout, rows))",
         new="Counts.of(table.layout, rows)",
         tests=(f"{SEQUENTIAL}::test_saturated_tables_keep_ties_and_rules",),
-    ),
-    Mutation(
-        name="logit: an estimate where a line separates",
-        breaks="odds without end pass for an estimate",
-        place="studio.rehearsal.logit:fit_logit",
-        old="not np.linalg.eigvalsh(maximum_found.information)[0] > _RANK_TOLERANCE * rows.sum()",
-        new="False",
-        tests=(LOGIT,),
     ),
     # --- DA-MI
     Mutation(

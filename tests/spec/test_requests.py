@@ -44,7 +44,7 @@ REQUESTS = (
         copies=0, quasi_identifiers=("face", "year, of minting", '12" disc'), adopt=True,
     ),
     ComparisonRequest(config=CONFIG, data="coins.csv", method=("dami", "swapping"), swap=("face",), swap_key=(), swap_rate=0.1),
-    AllocationRequest(config=CONFIG, data="coins.csv", total="0.5", success=0.95, delta="1e-9"),
+    AllocationRequest(config=CONFIG, data="coins.csv", total="0.5"),
     DraftRequest(name="coins", public="coins.csv", only=("a", "b"), unit="KEY:2", pure=True, into=Path("there")),
 )  # fmt: skip
 

@@ -116,11 +116,11 @@ def test_the_command_writes_one_table_and_refuses_a_name_that_is_none(tmp_path: 
 
 def test_a_plan_says_how_often_a_ratio_at_the_clip_passes_by_noise(capsys: pytest.CaptureFixture[str]) -> None:
     """Each figure decides by itself in the paper's release; under a joint test the noise of a figure decides nothing."""
-    plan([ROOT / "configs" / "births-paper.toml"])
+    plan(ROOT / "configs" / "births-paper.toml")
     said = " ".join(capsys.readouterr().out.split())
     assert "passes the threshold of 1.4 with probability p = 4.2%, if the smallest bin has 50 rows" in said
     assert "The threshold for p = 5% is T' = 1.442" in said
-    plan([ROOT / "configs" / "births-frontier.toml"])
+    plan(ROOT / "configs" / "births-frontier.toml")
     assert "T' =" not in capsys.readouterr().out
 
 

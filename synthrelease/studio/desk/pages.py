@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl
 from jinja2 import TemplateError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -337,7 +337,7 @@ class Guard:
             return PlainTextResponse("The request comes from another page.", 403)
         if enters:
             return self._first(query)
-        if not _same(_cookies(headers.get("cookie", "")).get(self._cookie, ""), self._session):
+        if not _same(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._session):
             return PlainTextResponse("Start the desk again and open the printed address, which works once.", 403)
         if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
             return PlainTextResponse("The desk accepts only forms.", 415)
@@ -368,10 +368,6 @@ def _single(scope: Scope) -> dict[str, str] | None:
             return None
         headers[key] = value.decode("latin-1")
     return headers
-
-
-def _cookies(text: str) -> dict[str, str]:
-    return {name.strip(): value for name, _, value in (part.partition("=") for part in text.split(";"))}
 
 
 async def _body(receive: Receive) -> bytes | None:

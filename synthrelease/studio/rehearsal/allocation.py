@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import re
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -59,7 +58,6 @@ _FINEST = 10**6  # The generation budget is a multiple of 1 / `_FINEST`, and a r
 
 MOST_PARTS = 32
 """With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
-_ANY_RHO = Fraction(1, 100)
 # Factors in a search for a rho, between the first and the last bounds. A plan with a curve takes a tenth of a second.
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
@@ -270,24 +268,6 @@ class Divisible:
         terms += [(part, Fraction(0)) for part in self.unmeasured]
         terms = sorted((term for term in terms if term[0].field == name), key=lambda term: term[0].place)
         return "\n+ ".join(f"{decimal_text(weight)} {part.text}" for part, weight in terms)
-
-
-def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
-    """Return the specification with Gaussian noise on the same tables and this delta. The generation budget of the result is an
-    arbitrary rho, which the caller replaces.
-
-    Raises
-    ------
-    InputError : if a generator measures anything but tables, for which there is no Gaussian version.
-    """
-    generators = spec.space.generators
-    if not all(
-        type(generator) in (Marginals, GaussianMarginals) and not getattr(generator, "sums", None) for generator in generators
-    ):
-        raise InputError(f"{spec.path}: expected, with --delta, generators of tables alone; found other generators, or sums.")
-    settings = GaussianMarginals.model_fields.keys() - {"family"}
-    gaussian = tuple(GaussianMarginals.model_validate(generator.model_dump(include=settings)) for generator in generators)
-    return replace(spec, space=replace(spec.space, generators=gaussian)).with_budget(generation=_ANY_RHO, delta=delta)
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
@@ -648,10 +628,6 @@ _PER_POPULATION = 4  # Number of tries of every allocation in a stage, on each p
 # Number of tries that judge an allocation on each new population. The public file gets as many tries as all these together.
 _JUDGED = 16
 
-# Factor between the totals that are tried, and the number of totals above and below the total of the specification.
-_STEP, _MOST_STEPS = 1.1, 15
-_FAR_SHORT = 0.2  # Share of the goal that the first quarter of the tries must reach
-
 _PAIRS = 32  # Largest number of pairs of tries for the slopes of a stage
 _FARTHEST = math.log(2.5)  # Largest change of the logarithm of a budget in a step
 
@@ -699,23 +675,11 @@ class Search:
         self._deadline, self._progress = deadline, progress
         self._next_number = 0
 
-    def outcome(self, goal: float | None = None) -> AllocationOutcome:
-        """Run the whole search, and return its result. The choice is judged even if the time is used up.
-
-        Parameters
-        ----------
-        goal : a probability that a try succeeds. The search looks for the smallest total epsilon that reaches it. With None, it
-            only divides the given total.
-        """
-        # improve the weights of the specification; with a goal, begin at the smallest total with which they reach the goal
-        first, total = self._divisible.start, self._divisible.total
-        path = self._climbed(first if goal is None else self._at_least_total(first, goal))
-
-        # choose the best of these allocations, on new noise
-        chosen = self._best(path)
-        if goal is not None:
-            chosen = self._at_least_total(chosen, goal)
-            first = self._scaled(first, self._divisible.total / total)
+    def outcome(self) -> AllocationOutcome:
+        """Run the whole search, and return its result. The choice is judged even if the time is used up."""
+        first = self._divisible.start
+        path = self._climbed(first)
+        chosen = self._best(path)  # on new noise
 
         # judge the choice, on noise and populations that had no influence on it
         others = range(POPULATIONS, 2 * POPULATIONS)
@@ -788,40 +752,6 @@ class Search:
             for first in range(0, len(tries), 2)
             if all(attempt.aspects for attempt in tries[first : first + 2])
         ]
-
-    @staticmethod
-    def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
-        """Return the allocation for a total that is larger by this factor. The joint test keeps its share."""
-        return replace(allocation, test=few_digits(allocation.test * factor))
-
-    def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
-        """Return the allocation with the smallest total with which tries reach the goal; totals are tried in steps of a tenth.
-        The search then keeps this total.
-
-        The search abandons a total whose first tries succeed much less often than the goal.
-        """
-        given, start = self._divisible, self._divisible.total
-
-        def at(step: int) -> Allocation:
-            total = few_digits(start * Fraction(_STEP) ** step)
-            self._divisible = replace(given, total=total)
-            return self._scaled(allocation, total / start)
-
-        def reached(step: int) -> bool:
-            scaled = at(step)
-            if not self._divisible.possible(scaled):
-                return False
-            phase = f"epsilon {float(self._divisible.total):g}"
-            successes: list[float] = []
-            for per_population in (_PER_POPULATION, 3 * _PER_POPULATION):
-                (tries,) = self._compared([scaled], range(POPULATIONS), per_population, phase)
-                successes += success(self._divisible.spec_with(scaled), tries).tolist()
-                if math.fsum(successes) / len(successes) < goal - _FAR_SHORT:
-                    return False
-            return math.fsum(successes) / len(successes) >= goal
-
-        steps = range(-_MOST_STEPS, _MOST_STEPS + 1)
-        return at(steps[min(bisect_left(steps, True, key=reached), len(steps) - 1)])
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
         """Return the best allocation of the search on new noise. All allocations are compared, then the better half, and so on.
@@ -899,8 +829,6 @@ def choose_allocation(
     # the tables and sums that share the total, and the weights to begin with
     planned = spec.plan.total.epsilon
     total = _above_zero("--total", request.total) or planned
-    delta = _above_zero("--delta", request.delta, below=1)
-    spec = spec if delta is None else with_delta(spec, delta)
     divisible = Divisible.of(spec, total)
     if not divisible.possible(divisible.start):
         raise InputError(
@@ -916,29 +844,27 @@ def choose_allocation(
     populations = Populations(public=public, priors=read_priors(spec), rows=request.rows, seed=request.seed)
 
     search = Search(divisible, populations, running(request.jobs), seed=request.seed, deadline=deadline, progress=progress)
-    return search.outcome(request.success)
+    return search.outcome()
 
 
-def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fraction | None:
+def _above_zero(option: str, text: str | None) -> Fraction | None:
     """Return the number in the text of an option; None without a text. Raises InputError for any other text."""
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):
-        if 0 < (number := Fraction(text)) < below:
+        if (number := Fraction(text)) > 0:
             return number
-    bound = "" if math.isinf(below) else f" and below {below:g}"
-    raise InputError(f"{option}: expected a number above 0{bound}, found {text!r}.")
+    raise InputError(f"{option}: expected a number above 0, found {text!r}.")
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
     """Return sentences on the proposed allocation, its expected result, and the tries behind this expectation."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
-    of_spec = f"that of {spec.path}" + (" with Gaussian noise" if divisible.gaussian else "")
     compared = "" if same else f"; with the present weights {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
     total = decimal_text(divisible.total)
     sentences = [
-        f"The search found no better allocation than {of_spec} at epsilon = {total}."
+        f"The search found no better allocation than that of {spec.path} at epsilon = {total}."
         if same
         else f"Proposed at epsilon = {total}, after {so_many(outcome.steps, 'step')}: the lines below.",
         f"Success, a released table that meets every threshold: {_share(outcome.chosen_as_is)} on the public file and "

@@ -385,11 +385,9 @@ def _further(mean: float, divergence: float) -> float:
 
 def _divergence(first: float, second: float) -> float:
     """Return the Kullback-Leibler divergence of two coins; 0 log 0 = 0."""
-    if not 0 < second < 1:
-        return 0.0 if first == second else math.inf
-    heads = first * math.log(first / second) if first > 0 else 0.0
-    tails = (1 - first) * math.log((1 - first) / (1 - second)) if first < 1 else 0.0
-    return heads + tails
+    from scipy.special import rel_entr
+
+    return float(rel_entr(first, second) + rel_entr(1 - first, 1 - second))
 
 
 # PublicTable: the only table from which non-private statistics are computed. The table states why its data are public.

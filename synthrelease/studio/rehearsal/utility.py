@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
-from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.criteria.records import NewtonResult
 from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
@@ -23,7 +22,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials
-from synthrelease.studio.rehearsal.logit import Design, fit_logit, most_likely
+from synthrelease.studio.rehearsal.logit import Design, most_likely
 from synthrelease.studio.rehearsal.risk import risk_report
 
 # Confidence intervals of the original and of the synthetic data, and how far they overlap.
@@ -396,43 +395,34 @@ def compare_regressions(
     *,
     target: str,
     features: Sequence[str],
-    positive: Sequence[str] | None = None,
     rule: Rule = "partial",
     confidence: float = 0.95,
 ) -> RegressionComparison:
-    """Return the comparison of a regression of `target` on `features` and an intercept, on the original and on M synthetic
-    copies.
+    """Return the comparison of a linear regression of `target` on `features` and an intercept (least squares), on the original
+    and on M synthetic copies.
 
-    A feature has the representative value of its bin, and so does the target of a linear regression (least squares). With
-    `positive`, the regression is logistic (maximum likelihood): the outcome is whether the target is in one of these bins. With
-    two or more copies, the synthetic interval follows the combining rules (`combine`). With one copy, it is the interval of
-    this copy, analysed as if the copy were the original.
+    Every column has the representative values of its bins. With two or more copies, the synthetic interval follows the
+    combining rules (`combine`). With one copy, it is the interval of this copy, analysed as if the copy were the original.
 
     Parameters
     ----------
-    positive : labels of bins of the target that count as 1, the other values as 0; None for a linear regression.
     rule : the kind of copies.
 
     Raises
     ------
-    ValueError : for unknown or repeated columns or labels, bins without numbers, copies over other bins, or an original that
-        does not determine the coefficients (of a logistic regression also where a line separates its outcomes).
+    ValueError : for unknown or repeated columns, bins without numbers, copies over other bins, or an original that does not
+        determine the coefficients.
     """
     public.check_copies(copies)
     public.indices("target and features", (target, *features))
 
-    def fit(table: Counts) -> Line:
-        if positive is None:
-            return fit_line(public, table, target, features)
-        return fit_odds(public, table, target, positive, features)
-
-    original = fit(public.counts)
+    original = fit_line(public, public.counts, target, features)
     if not original.determined:
         raise ValueError(
             "regression: expected public rows that determine every coefficient (more rows than coefficients, no feature "
-            "constant or a linear function of the others, outcomes that no line separates), found rows that do not."
+            "constant or a linear function of the others), found rows that do not."
         )
-    lines = [fit(copy) for copy in copies]
+    lines = [fit_line(public, copy, target, features) for copy in copies]
     if len(lines) > 1:
         combined = combine(
             np.array([line.estimates for line in lines]),
@@ -452,41 +442,6 @@ def compare_regressions(
         interval_overlap=interval_overlap(original.interval(confidence), interval),
         standardised_difference=standardised_difference(original.estimates, estimates, original.standard_errors),
     )
-
-
-def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence[str], features: Sequence[str]) -> Line:
-    """Return the maximum likelihood fit of the log odds of `positive`, with every cell of the table of these columns weighted
-    by its count.
-
-    This is exactly the logistic regression of the rows in which no column of the regression is missing. Standard errors come
-    from the inverse of the information matrix, and intervals are normal.
-
-    Returns
-    -------
-    A fit of NaN if the rows do not determine it: if there are no more rows than coefficients, if a feature is constant or a
-    linear function of the other features, or if a line separates the outcomes.
-
-    Raises
-    ------
-    ValueError : for a label that the target does not have.
-    """
-    layout, binning = table.layout, public.transformation.binning(target)
-    cells = table.project([layout.index(name) for name in (*features, target)])
-    columns = [public.numbers("features", name)[cells.digits(axis)] for axis, name in enumerate(features)]
-    outcome = cells.digits(len(features))
-    complete = np.isfinite(np.column_stack(columns)).all(axis=1) & (outcome < binning.present)
-    rows = cells.counts[complete]
-    yes = np.isin(outcome, [binning.labels.index(label) for label in positive])[complete]
-    design = np.column_stack([np.ones(len(rows)), *(column[complete] for column in columns)])
-    means = rows @ design[:, 1:] / max(1, rows.sum())
-    fit = fit_logit(np.column_stack([design[:, 0], design[:, 1:] - means]), rows, rows * yes)
-    if fit is None:
-        nothing = np.full(design.shape[1], np.nan)
-        return Line(estimates=nothing, standard_errors=nothing, degrees_of_freedom=math.inf)
-    at_zero = np.concatenate([[1.0], -means])  # the intercept is the value of the line at x = 0; distance of 0 from the means
-    errors = np.sqrt(np.concatenate([[at_zero @ fit.covariance @ at_zero], np.diag(fit.covariance)[1:]]))
-    estimates = np.concatenate([[at_zero @ fit.estimates], fit.estimates[1:]])
-    return Line(estimates=estimates, standard_errors=errors, degrees_of_freedom=math.inf)
 
 
 def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence[str]) -> Line:
@@ -532,22 +487,12 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Odds:
-    """A logistic regression: whether `target` is in one of the bins `positive`, by the numbers of the features."""
-
-    target: str
-    positive: tuple[str, ...]
-    features: tuple[str, ...]
-
-
 def utility_figures(
     public: PublicTable,
     copies: Sequence[Counts],
     *,
     target: str | None = None,
     features: Sequence[str] = (),
-    odds: Odds | None = None,
     rule: Rule = "partial",
 ) -> dict[str, float]:
     """Return utility statistics of M >= 1 synthetic copies of a public table, by name: means over the copies and the slopes.
@@ -558,7 +503,6 @@ def utility_figures(
     Parameters
     ----------
     target, features : columns of the linear regression; None without such a regression.
-    odds : a logistic regression as a second analysis.
     rule : the combining rule of this kind of copies.
 
     Privacy
@@ -567,14 +511,12 @@ def utility_figures(
     """
     scores = [propensity_score(public, copy) for copy in copies]
     figures = {"pmse": _mean([score.pmse for score in scores]), "pmse_ratio": _mean([score.ratio for score in scores])}
-    linear = {} if target is None else {"mean": {"target": target, "features": features}}
-    analyses: dict[str, dict[str, Any]] = linear | ({} if odds is None else {"odds": vars(odds)})
-    for name, analysis in analyses.items():
+    if target is not None:
         with suppress(ValueError):
-            compared = compare_regressions(public, copies, **analysis, rule=rule)
+            regressions = compare_regressions(public, copies, target=target, features=features, rule=rule)
             slopes = slice(1, None)  # the intercept is seldom of interest
-            figures[f"{name}_interval_overlap"] = _mean(compared.interval_overlap[slopes].tolist())
-            figures[f"{name}_standardised_difference"] = _mean(compared.standardised_difference[slopes].tolist())
+            figures["mean_interval_overlap"] = _mean(regressions.interval_overlap[slopes].tolist())
+            figures["mean_standardised_difference"] = _mean(regressions.standardised_difference[slopes].tolist())
     return figures
 
 
@@ -601,8 +543,7 @@ class CopyComparison:
     Attributes
     ----------
     copies : number of synthetic tables per configuration, at least 2 for the combining rules.
-    target, features : columns of the linear regression.
-    odds : the criterion whose logistic regression is the second analysis. Without a regression there are no utility statistics.
+    target, features : columns of the linear regression. Without a regression there are no utility statistics.
     quasi_identifiers : columns that an intruder is assumed to know.
     """
 
@@ -610,12 +551,6 @@ class CopyComparison:
     target: str | None
     features: tuple[str, ...]
     quasi_identifiers: tuple[str, ...]
-    odds: LogisticRegression | None = None
-
-    @property
-    def analyses(self) -> bool:
-        """Return whether there is a regression to compare."""
-        return self.target is not None or self.odds is not None
 
     @classmethod
     def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> CopyComparison:
@@ -635,7 +570,6 @@ class CopyComparison:
             target=target,
             features=fitted.features if fitted else (),
             quasi_identifiers=tuple(quasi_identifiers or (name for name in names if name != target)),
-            odds=next((criterion for criterion in spec.criteria if isinstance(criterion, LogisticRegression)), None),
         )
 
 
@@ -676,22 +610,7 @@ def compared(
         public_because="the file was given to `synthrelease rehearse`, which is for public data",
     )
     risk = risk_report(original, copies, quasi_identifiers=comparison.quasi_identifiers)
-    if not comparison.analyses:
+    if comparison.target is None:
         return {}, risk
-    odds = None if comparison.odds is None else _odds(comparison.odds, configuration)
-    utility = utility_figures(original, copies, target=comparison.target, features=comparison.features, odds=odds, rule=rule)
+    utility = utility_figures(original, copies, target=comparison.target, features=comparison.features, rule=rule)
     return utility, risk
-
-
-def _odds(criterion: LogisticRegression, configuration: Configuration) -> Odds:
-    """Return the regression of a criterion on the bins of a configuration, each of which is in one of the criterion's bins."""
-    column = configuration.transformation.schema[criterion.target]
-    binning_of_criterion = column.alternatives[criterion.representation[criterion.target]]
-    binning = configuration.transformation.binning(criterion.target)
-    into = binning.map_to(binning_of_criterion)
-    positive = [
-        label
-        for label, index in zip(binning.labels, into, strict=True)
-        if binning_of_criterion.labels[index] in criterion.positive
-    ]
-    return Odds(target=criterion.target, positive=tuple(positive), features=criterion.features)

@@ -22,16 +22,7 @@ from synthrelease.releasing.attempt import prepare
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import allocation as search
-from synthrelease.studio.rehearsal.allocation import (
-    Divisible,
-    Populations,
-    Search,
-    Try,
-    allocation_lines,
-    run_tries,
-    success,
-    with_delta,
-)
+from synthrelease.studio.rehearsal.allocation import Divisible, Populations, Search, Try, allocation_lines, run_tries, success
 from tests.conftest import ROOT
 from tests.helpers.tiny import PIPELINE, write_config, write_data
 from tests.studio.rehearsal.allocation.conftest import CHANGES, GAUSSIAN, MARGINALS, at_once
@@ -254,49 +245,6 @@ def test_success_counts_tables_above_a_threshold_as_failures_and_follows_the_law
     assert success(spec, tries).tolist() == [0.5, 0, 0, 1]
     assert one(-1, True).chance() == pytest.approx(np.exp(-1) / 2)
     assert one(-1, True).chance(2) == pytest.approx(np.exp(-0.5) / 2)
-
-
-def test_a_delta_makes_the_noise_of_the_same_tables_gaussian_at_the_same_total(tmp_path: Path, public: Counts) -> None:
-    """Squares of deviations by shares: T / rho of a table with 1/T of the budget, as with the family itself."""
-    tables = MARGINALS.replace('sums = "1 year[-3 -1  1 3] within -2..2"\n', "")
-    pure = load_spec(write_config(tmp_path, CHANGES | {PIPELINE: tables}))
-    spec = with_delta(pure, Fraction(1, 10**9))
-    divisible = Divisible.of(spec, pure.plan.total.epsilon)
-    same = divisible.spec_with(divisible.start)
-    assert same is not None
-    assert (same.plan.total.delta, pure.plan.total.delta) == (Fraction(1, 10**9), 0)
-    assert 0.995 * pure.plan.total.epsilon < same.plan.total.epsilon <= pure.plan.total.epsilon
-    layout = spec.space.common.layout
-    shares = [each.space.generators[0].shares(layout) for each in (pure, same)]  # type: ignore[attr-defined]
-    assert {columns: float(share) for columns, share in shares[0].items()} == pytest.approx(
-        {columns: float(share) for columns, share in shares[1].items()}, rel=0.01
-    )
-    with pytest.raises(InputError, match="generators of tables alone"):
-        with_delta(load_spec(write_config(tmp_path, CHANGES | {PIPELINE: MARGINALS})), Fraction(1, 10**9))
-
-
-def test_the_command_allocates_with_a_delta(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_MOST_STAGES", 0)
-    monkeypatch.setattr(search, "_JUDGED", 1)
-    tables = MARGINALS.replace('sums = "1 year[-3 -1  1 3] within -2..2"\n', "")
-    config, data = write_config(tmp_path, CHANGES | {PIPELINE: tables}), write_data(tmp_path)
-    result = CliRunner().invoke(app, ["allocate", str(config), "--data", str(data), "--delta", "1e-9"])
-    assert result.exit_code == 0, result.output
-    assert "exceeded with a probability of delta = 1e-09" in " ".join(result.output.split())
-    told = tomllib.loads(result.output[result.output.index("[[generators]]") :], parse_float=str)
-    (tmp_path / "again").mkdir()
-    lines = tables[: tables.index("[[generators]]")] + tables[tables.index("[[projections]]") :]
-    text = lines.replace(
-        "generation = 2\n", f"generation = {told['budget']['generation']}\ndelta = {told['budget']['delta']}\n"
-    )
-    family = result.output[result.output.index("[[generators]]") : result.output.index("[budget]")]
-    again = load_spec(write_config(tmp_path / "again", CHANGES | {PIPELINE: f"{family}\n{text}"}))
-    pure = load_spec(config).plan.total
-    assert 0.995 * pure.epsilon < again.plan.total.epsilon <= pure.epsilon
-    assert again.plan.total.delta == Fraction(1, 10**9)
-    for wrong in ("0", "1", "x"):
-        said = CliRunner().invoke(app, ["allocate", str(config), "--data", str(data), "--delta", wrong])
-        assert "above 0 and below 1" in str(said.exception)
 
 
 def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) -> None:

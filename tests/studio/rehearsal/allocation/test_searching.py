@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import time
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from synthrelease.data.counts import Counts
-from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import allocation as parts_module
 from synthrelease.studio.rehearsal import allocation as search
 from synthrelease.studio.rehearsal.allocation import Divisible, Populations, Search, allocation_words
-from tests.helpers.tiny import write_config
-from tests.studio.rehearsal.allocation.conftest import CHANGES, at_once
+from tests.studio.rehearsal.allocation.conftest import at_once
 
 ROOT = Path(__file__).parents[4]
 FRONTIER, SURROGATE = ROOT / "configs/births-frontier.toml", ROOT / "public_data/births_surrogate.csv.gz"
-
-
-@pytest.mark.slow
-def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between a total at which tries seldom succeed and one at which they nearly always do; the chosen one is not far above."""
-    monkeypatch.setattr(search, "_MOST_STAGES", 0)
-    monkeypatch.setattr(search, "_JUDGED", 4)
-    spec = load_spec(write_config(tmp_path, CHANGES | {"threshold = 0.9\nepsilon = 0.5": "threshold = 0.08\nepsilon = 0.1"}))
-    with at_once() as run:
-        populations = Populations(public=public, priors={}, seed=1)
-        looking = Search(Divisible.of(spec, Fraction(8)), populations, run, seed=1)
-        found = looking.outcome(0.8)
-        assert found.divisible.total != 8
-        assert found.chosen_as_is.success > 0.6
-        for factor in (Fraction(tenths, 10) for tenths in range(5, 10)):
-            cheap = Search(Divisible.of(spec, found.divisible.total * factor), populations, run, seed=1)
-            less = cheap._scaled(found.chosen, factor)
-            if cheap._divisible.possible(less):
-                break
-        tries = cheap._compared([less], range(4), 8, "")[0]
-    assert float(search.success(cheap._divisible.spec_with(less), tries).mean()) < 0.8
 
 
 @pytest.mark.slow
