@@ -195,7 +195,6 @@ def bound(
     minus: Annotated[str | None, Option(metavar="QUERY")] = None,
     confidence: float = 0.95,
     acceptance: Annotated[float | None, Option(metavar="P")] = None,
-    intended: bool = False,
     as_json: Json = False,
 ) -> None:
     """Answer a question from a release, with bounds for the file.
@@ -213,16 +212,12 @@ def bound(
     minus : Ask for the difference to the answer for this condition. By default no difference.
     confidence : Set the confidence with which all bounds hold together.
     acceptance : Assume that a round is accepted with at least this probability. By default nothing is assumed.
-    intended : List the intended questions, and say how well the release answers each.
     """
     from synthrelease.answers.bounds import bound as ask
     from synthrelease.answers.stated import verdict
     from synthrelease.published import load
     from synthrelease.settings.questions import QuestionTable
 
-    if intended:
-        _intended(folder, as_json)
-        return
     release = load(folder)
     answer = ask(release, query, given=given, mean=mean, minus=minus, confidence=confidence, acceptance=acceptance)
     # without validation: `ask` has just read the question, which may have any length
@@ -252,25 +247,6 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
         return estimate(release, words, confidence=confidence)
     except InputError:
         return None
-
-
-def _intended(folder: Path, as_json: bool) -> None:
-    """Print how well the release answers each of its intended questions."""
-    from synthrelease.answers.stated import question, verdict
-    from synthrelease.published import load
-
-    release = load(folder)
-    statements = [(question(words), verdict(release, words)) for words in release.intended]
-    if as_json:
-        names = ("question", "stated", "because", "estimated")
-        parts = [(words, verdict_.word, verdict_.because, verdict_.estimated or None) for words, verdict_ in statements]
-        print(json.dumps([dict(zip(names, part, strict=True)) for part in parts], indent=2))
-        return
-    for words, statement in statements:
-        more = f"; estimate: {statement.estimated}" if statement.estimated else ""
-        screen.print(f"{words}: {statement.word} ({statement.because}){more}")
-    if not statements:
-        screen.print("The release names no intended questions.")
 
 
 def _plain(bound: Bound) -> dict[str, Any]:

@@ -475,10 +475,10 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     ----------
     out : Write the released files to this new folder.
     release : Choose the data. births: 160,000 births, 6 columns, some seconds. paper: the same births, released with the method
-        of Hod & Canetti (2024), beside Table 2 of the paper. published: the same births with noisy tables, for estimate.
-        labour: a survey with codes, missing values and weights. visits: patients with hospital stays. years: five years of
-        births. country: people in municipalities and regions. The last four show every command and take minutes; visits, labour
-        and country write the release to DIR/release.
+        of Hod & Canetti (2024). published: the same births with noisy tables, for estimate. labour: a survey with codes,
+        missing values and weights. visits: patients with hospital stays. years: five years of births. country: people in
+        municipalities and regions. The last four show every command and take minutes; visits, labour and country write the
+        release to DIR/release.
     charges : Print each charge of the privacy budget (births and published; off by default, always on for paper).
     """
     from synthrelease.bundle.write import check_free
@@ -497,33 +497,12 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     charges = charges or release is Shipped.paper
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
     if release is Shipped.paper:
-        print_table_2(out)
+        screen.print("  See Table 2 of the paper beside such releases:")
+        screen.print(f"    {program()} reproduce --only table-2")
     if release is Shipped.births:
         screen.print("  See a release that answers questions in a browser:")
         screen.print(f"    {program()} demo --release published --out published", soft_wrap=True)
     screen.print("  For your own data start with docs/tutorial.md.")
-
-
-def print_table_2(folder: Path) -> None:
-    """Print Table 2 of Hod & Canetti (2024); below each line, print the same values for a release of the shipped births."""
-    from synthrelease.bundle.card.sections import criteria_table
-    from synthrelease.published.document import read_leniently
-    from synthrelease.studio.reproduction.tables import printed
-
-    ours = {row["criterion"]: row for row in criteria_table(read_leniently((folder / "release.json").read_bytes()))}
-    columns = ("threshold", "released figure", "epsilon", "mechanism", "range", "sensitivity", "noise sd")
-
-    def line(*cells: str) -> str:
-        return "".join(f"{cell:<{width}}" for cell, width in zip(cells, (7, 11, 10, 8, 11, 15, 10, 8), strict=True)).rstrip()
-
-    screen.print("\nTable 2 of Hod & Canetti (2024), and this release", style="bold")
-    screen.print(line("", "threshold", "result", "epsilon", "mechanism", "range", "sens.", "noise sd"), style="dim")
-    for kind, name, *values in printed()["births"]["criteria"]:
-        row = ours[name] | {"mechanism": ours[name]["mechanism"].partition(" ")[0]}
-        screen.print(f"{name} ({kind})" if kind != name else name, style="bold")
-        screen.print(line("paper", *values))
-        screen.print(line("here", *(row[column].partition(" (")[0] for column in columns)))
-    screen.print("The results differ because the births are different. `synthrelease reproduce` has all tables of the sources.")
 
 
 def _until_released(command: Callable[[], None]) -> None:
