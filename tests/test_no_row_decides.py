@@ -25,7 +25,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.settings.columns import OTHER_FORMATS
-from synthrelease.sources.formats import Kind, Package, format_of
+from synthrelease.sources.formats import FileFormat, Package, format_of
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -209,7 +209,7 @@ def test_the_answer_for_any_other_file_is_the_same_whatever_its_rows_hold(
         rows = 40
         READERS[name](path, draw.choices(TEXTS, k=rows), draw.choices([1, 2.5, -1e300, float("nan"), 0.0], k=rows))
         kind = format_of(path, path.read_bytes()[:1024])
-        assert kind is not Kind.TEXT
+        assert kind is not FileFormat.TEXT
         try:
             check_opens(Source.of(path), spec.schema, spec.input, named)
             said.add("")

@@ -16,7 +16,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from synthrelease.answers.questions import Condition, Question, numbers_of, over_cells, tells_values
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import BINNED_INTERVAL, Ends, Term, known
 from synthrelease.data.marginals import spread_out
 from synthrelease.data.questions import QUANTILES
@@ -265,7 +265,7 @@ class Counted:
         return [len(column.labels) for column in self.columns]
 
 
-def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
+def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
     """Return the parts whose results add up to a share, mean or median: the rows, or the members in each slot.
 
     Raises
@@ -279,7 +279,9 @@ def parts_of(tables: NoisyTables, question: Question) -> list[Counted]:
     ]
 
 
-def counted(tables: NoisyTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None) -> Counted:
+def counted(
+    tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None
+) -> Counted:
     """Return the table over the given columns, and which of its cells count for a question.
 
     Parameters
@@ -308,7 +310,7 @@ def counted(tables: NoisyTables, question: Question, names: Iterable[str], value
     )
 
 
-def _cells(tables: NoisyTables, question: Question, names: Iterable[str], valued: Iterable[str]) -> Counted:
+def _cells(tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str]) -> Counted:
     columns = tables.columns(names)
     counts = question.where.mask(columns).ravel()
     for name in valued:
@@ -317,7 +319,9 @@ def _cells(tables: NoisyTables, question: Question, names: Iterable[str], valued
     return Counted(asked=question, columns=columns, counts=counts)
 
 
-def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray) -> np.ndarray:
+def of_roots(
+    tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray
+) -> np.ndarray:
     """Return an upper estimate of the (m, m) sum over roots of v v', where v is the vector of m statistics, each summed over
     the members of a root.
 
@@ -342,7 +346,7 @@ def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np
     return possible(total)
 
 
-def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
+def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
     """Return the (m, m) sum of v w' + w v' over the roots, for the statistics v and w of two slots; None if no table contains
     both slots.
     """
@@ -412,7 +416,7 @@ class Average:
         return low, high, min(low, population_low), max(high, population_high)
 
 
-def term_in(tables: NoisyTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
+def term_in(tables: PublishedTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
     """Return the share, mean or quantile of one group."""
     if not question.column:
         return _share(tables, question, averages, label, level)
@@ -422,7 +426,7 @@ def term_in(tables: NoisyTables, question: Question, label: str, averages: list[
     return _quantile(column, label, averages, level, question.quantile)
 
 
-def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
+def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
     """Yield the label and the averages of each group of a question: all rows, the bins of `by`, or two groups.
 
     For members, averages are added up over slots.
@@ -468,7 +472,7 @@ class _Figure:
 
 
 def _weightings(
-    tables: NoisyTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
+    tables: PublishedTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
     """Return the possible weights of the rows in each cell for an average.
 
@@ -494,7 +498,7 @@ def _weightings(
 
 
 def _averages(
-    tables: NoisyTables,
+    tables: PublishedTables,
     question: Question,
     parts: Sequence[Counted],
     rows: Sequence[np.ndarray],
@@ -585,7 +589,7 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
     return max(1.0, effect * float(along @ simple @ along) / by_weights) if by_weights > 0 else effect
 
 
-def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
+def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
     """Yield the share of each bin of a column among all rows, as `groups` does, but in constant time for each bin.
 
     Cells with equal noise are treated together. The number n of all rows has no noise.
@@ -615,7 +619,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
         )
 
 
-def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
+def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """Return the labels of the groups and, for each part, the (n_cells,) group of each cell (-1 for no group)."""
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
@@ -653,7 +657,7 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
     return min(max(float(along @ of_roots @ along) / (size * spread), 1.0), largest) if known_spread else largest
 
 
-def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]]:
+def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, float]]:
     """Return the smallest and the largest value that each average can have (`_figures`)."""
     if not question.column:
         return [(0.0, 1.0)]
@@ -663,7 +667,7 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
     return [(float(values.min()), float(values.max())) for values in _numbers(column)]
 
 
-def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
+def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
     """Return the value of a row in each cell, for each average of a question, as an (n_cells,) array.
 
     For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins. If
@@ -692,7 +696,7 @@ def _numbers(column: PublishedColumn) -> list[np.ndarray]:
     return [numbers_of(column), *ends]
 
 
-def _share(tables: NoisyTables, question: Question, shares: list[Average], label: str, level: float) -> Term:
+def _share(tables: PublishedTables, question: Question, shares: list[Average], label: str, level: float) -> Term:
     [share] = shares
     term = term_of("share", label, "", share, share.own_ends(level))
     if not question.weight:
@@ -702,7 +706,7 @@ def _share(tables: NoisyTables, question: Question, shares: list[Average], label
     return _with_weighted_count(tables, question, share, term, level)
 
 
-def _with_weighted_count(tables: NoisyTables, question: Question, share: Average, term: Term, level: float) -> Term:
+def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
     """Return a term with the number of persons that the counted rows represent (theory 13.18, weighted answers).
 
     The number is computed as in `counted_rows`, but from sums of weights. With declared clusters there is no interval for a
@@ -732,13 +736,13 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
     return term if clustered else replace(term, population_rows_low=of_population[0], population_rows_high=of_population[1])
 
 
-def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
+def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
     """Return the number of rows that a share counts, as a term without the share."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
 
-def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
+def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
     """Return the estimated number of kept rows (or members) of the file that a share counts, with the interval of this number
     (theory 13.10, numbers of the file, (b)).
 
@@ -765,7 +769,7 @@ def nearest_row(counted: float) -> int:
     return round(round(counted, 6))
 
 
-def count_error(tables: NoisyTables, share: Average) -> float:
+def count_error(tables: PublishedTables, share: Average) -> float:
     """Return the standard error of the number of rows that a share counts. This error comes from the noise and the draw of
     rows.
     """
@@ -773,7 +777,7 @@ def count_error(tables: NoisyTables, share: Average) -> float:
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
-def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.ndarray, float]:
+def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
     """Return the number of kept rows for each drawn row, the weights of the noise terms, and the variance that the draw of rows
     causes.
     """

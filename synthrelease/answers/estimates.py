@@ -19,7 +19,7 @@ from synthrelease.answers.limits import RISK, check_confidence, measured_times
 from synthrelease.answers.models import answered_by_models
 from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
 from synthrelease.answers.stated import POPULATION, asked_of, judged, open_bins
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import Estimate, Term, known
 from synthrelease.data.questions import QUANTILES
 from synthrelease.errors import InputError, Unexpected, listing
@@ -134,7 +134,7 @@ def answered(
     check_confidence(confidence)
     if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
         return measured
-    tables = NoisyTables(published)
+    tables = PublishedTables(published)
     times = measured_times(published, None)
     if times is None:
         raise InputError(
@@ -240,7 +240,7 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
 
 
 def _compared(
-    tables: NoisyTables, question: Question, found_groups: list[tuple[str, list[Average]]], level: float
+    tables: PublishedTables, question: Question, found_groups: list[tuple[str, list[Average]]], level: float
 ) -> list[Term]:
     """Return the contrasts of two groups."""
     (_, first), (_, second) = found_groups
@@ -253,7 +253,7 @@ def _compared(
     return [of_medians(f"difference of {question.kind}s", column.unit, first_term, second_term)]
 
 
-def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list[Term], bool]:
+def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[list[Term], bool]:
     """Return the slope of each column, and whether the variances around the line may differ between rows."""
     from synthrelease.answers.slopes import slopes
 
@@ -394,7 +394,7 @@ class _Year:
     """A question as read for one release, and the averages of each group of this question."""
 
     name: str
-    tables: NoisyTables
+    tables: PublishedTables
     asked: Question
     found: dict[str, list[Average]]
     times: float
@@ -503,7 +503,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
                 f"{question!r}: a trend answers only some questions: expected a share, mean, median or quantile, found "
                 "another kind of question."
             )
-        tables, times = NoisyTables(published), measured_times(published, None) or 1.0
+        tables, times = PublishedTables(published), measured_times(published, None) or 1.0
         return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
 
     return _of_year(name, read)

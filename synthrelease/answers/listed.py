@@ -24,7 +24,7 @@ from synthrelease.answers.estimates import answered
 from synthrelease.answers.limits import measured_times
 from synthrelease.answers.questions import Columns, Condition, Question, over_cells, parse_question
 from synthrelease.answers.stated import asked_of, judged, possible_width, told
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import BINNED_INTERVAL, INTERVAL, Term
 from synthrelease.data.questions import Kind
 from synthrelease.data.schema import PublishedColumn
@@ -118,7 +118,7 @@ def listed(
     intended : questions in the form of `estimate`.
     as_first : whether to write the lines of version 1.0.0.
     """
-    tables, times = NoisyTables(release), measured_times(release, None)
+    tables, times = PublishedTables(release), measured_times(release, None)
     if times is None:
         return []
     level = 1 - tables.kept.spare(confidence) / times
@@ -200,7 +200,7 @@ def _six(value: float | None) -> str:
 
 
 def _asked(
-    release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, as_first: bool
+    release: PublishedRelease, tables: PublishedTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
     """Yield the lines of an intended question. There are no lines if no noisy table answers the question."""
     try:
@@ -222,7 +222,7 @@ def _asked(
         yield from map(_as_weighted, lines) if read.weight else lines
 
 
-def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
+def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Yield the mean and median of a column, if they exist, and the share and number of rows of each bin.
 
     For columns with very many bins, such as areas, only the numbers of rows are listed.
@@ -244,7 +244,7 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_fi
 
 
 def _weighted(
-    tables: NoisyTables, column: PublishedColumn, weight: str, level: float, as_first: bool
+    tables: PublishedTables, column: PublishedColumn, weight: str, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
     """Yield the weighted mean of a column, if it has one, and the weighted share and count of each bin."""
     names = {column.name, weight}
@@ -257,7 +257,7 @@ def _weighted(
 
 
 def _answers(
-    tables: NoisyTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
+    tables: PublishedTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
     """Yield the lines of some questions about a column. A weighted share also has its weighted count."""
     for value, question in questions:
@@ -273,7 +273,7 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
     return replace(line, statistic=f"weighted {line.statistic}")
 
 
-def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
+def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Yield the mean and median of a column over all members, and the share of each bin; nothing if no table has the column."""
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
@@ -292,7 +292,7 @@ def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) ->
         yield from _answers(tables, name, questions, level, as_first, "sum over members")
 
 
-def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
+def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Yield the mean of a column in each group; nothing if a bin of the column has no number."""
     if None in column.numbers[: column.present]:
         return
@@ -305,7 +305,7 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, 
 
 
 def _cells(
-    tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
+    tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
     """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The share is within
     the groups of `by`.
@@ -335,7 +335,7 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 
 
 def _lines(
-    statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, as_first: bool, **common_fields: str
+    statistic: str, column: str, term: Term, tables: PublishedTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
     """Yield the lines of a term. A mean or slope of bins also has a line for representative values."""
     term = term if as_first else judged(statistic, term, tables, read)
@@ -355,7 +355,7 @@ def _lines(
 
 
 def _count(
-    term: Term, tables: NoisyTables, error: float | None = None, *, weighted: bool = False, **fixed: str
+    term: Term, tables: PublishedTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
     """Return the line with the number of rows that a share counts or, if the share is weighted, with the number of persons that
     these rows represent.
@@ -382,7 +382,7 @@ def _line(
     return EstimateLine(statistic=statistic, **dict(zip(NUMBERS, values, strict=False)), **common)
 
 
-def _source(tables: NoisyTables, names: set[str]) -> str:
+def _source(tables: PublishedTables, names: set[str]) -> str:
     n_tables = tables.number(names)
     if n_tables > 1:
         return f"{n_tables} measured tables combined"

@@ -19,13 +19,13 @@ from synthrelease.answers.contrasts import of_means
 from synthrelease.answers.limits import RISK, KeptRows, check_confidence
 from synthrelease.answers.slopes import Moments, check_noise, coefficients
 from synthrelease.answers.stated import POPULATION, hidden, told
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import CONSTANT, INTERVAL, Estimate, Term
 from synthrelease.data.questions import split_question
 from synthrelease.data.rules import Domain, RuleError
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.generators.measured_noise import DiscreteLaplace, Noises, SharedNoise, half_width
-from synthrelease.generators.models import Measured, Model, read_model
+from synthrelease.generators.models import Measured, NamedModel, read_model
 from synthrelease.generators.row_functions import SHARE_STEPS, SHARES, STEPS, Factor, RowFunction, Value
 from synthrelease.published import PublishedRelease
 from synthrelease.published.base import Number, six_digits
@@ -76,7 +76,7 @@ class MeasuredModels:
         self.place = {(tuple(entry.of), entry.where, tuple(entry.valued)): index for index, entry in enumerate(part.sums)}
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
-    def model(self, question: str) -> tuple[Model, ModelPart | None] | None:
+    def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
         """Return the model behind a question that was measured, or that follows from measured sums. The result is None for any
         other question.
 
@@ -95,14 +95,14 @@ class MeasuredModels:
                 return replace(model, words=words), None
         return None
 
-    def _read(self, question: str, part: ModelPart) -> Model | None:
+    def _read(self, question: str, part: ModelPart) -> NamedModel | None:
         try:
             limits = {name: (float(low), float(high)) for name, (low, high) in part.limits.items()}
             return read_model(question, self.domains, limits)
         except (RuleError, Unexpected, InputError):
             return None
 
-    def answer(self, model: Model, part: ModelPart | None, survey: Sampling) -> _Answer:
+    def answer(self, model: NamedModel, part: ModelPart | None, survey: Sampling) -> _Answer:
         """Return the estimates that answer a question.
 
         Raises
@@ -115,7 +115,7 @@ class MeasuredModels:
 
     # sums of products
 
-    def _noise(self, model: Model) -> SharedNoise:
+    def _noise(self, model: NamedModel) -> SharedNoise:
         """Return the noise of the sums of a model.
 
         Raises
@@ -130,7 +130,7 @@ class MeasuredModels:
             )
         return self.noises[used.pop()]
 
-    def _sum(self, model: Model, function: RowFunction) -> tuple[float, np.ndarray]:
+    def _sum(self, model: NamedModel, function: RowFunction) -> tuple[float, np.ndarray]:
         """Return a noisy sum, and the weights with which the noise terms enter its error."""
         noise = self._noise(model)
         weights = np.zeros(noise.size)
@@ -142,7 +142,7 @@ class MeasuredModels:
         weights[self.place[function.key] - first] = step
         return self.release.n_rows * float(entry.low) + entry.value * step, weights
 
-    def _moments(self, model: Model) -> Moments:
+    def _moments(self, model: NamedModel) -> Moments:
         """Return the sums of products of the factors (and the constant 1), in the units of the columns."""
         factors: list[Factor | None] = [None, *model.factors]
         size = len(factors)
@@ -165,7 +165,7 @@ class MeasuredModels:
 
     # answers
 
-    def _mean(self, model: Model, survey: Sampling) -> _Answer:
+    def _mean(self, model: NamedModel, survey: Sampling) -> _Answer:
         value = model.answer
         (total, of_total), (rows, of_rows) = self._sum(model, model.product(value)), self._sum(model, model.product())
         scaled = float(np.clip(total / rows, -1, 1)) if rows > 0 else 0.0
@@ -184,7 +184,7 @@ class MeasuredModels:
         )
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
 
-    def _spread_around(self, model: Model, mean: float, most: float) -> float:
+    def _spread_around(self, model: NamedModel, mean: float, most: float) -> float:
         """Return an upper estimate of the sum of squares around a mean.
 
         The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
@@ -194,7 +194,7 @@ class MeasuredModels:
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
             return most
-        tables = NoisyTables(self.release)
+        tables = PublishedTables(self.release)
         if not tables.number({value.column}):
             return most
         low, high = (np.clip(ends, value.low, value.high) - mean for ends in column.value_limits)
@@ -202,7 +202,7 @@ class MeasuredModels:
         squares[0, : column.present] = np.maximum(low**2, high**2)
         return float(np.clip(tables.sums({value.column}, squares).values[0], 0.0, most))
 
-    def _of_groups(self, model: Model, part: ModelPart, survey: Sampling) -> _Answer:
+    def _of_groups(self, model: NamedModel, part: ModelPart, survey: Sampling) -> _Answer:
         value, scale = model.answer, float(part.scale or 1.0)
         width, shares = 2 * value.half, np.array([group.shares for group in part.groups], dtype=float) / SHARES
         noises = Noises(
@@ -233,7 +233,7 @@ class MeasuredModels:
             averages.append((value.column, group.group, self._unit(value), average))
         return _Answer(averages=tuple(averages), possible_width=width, compared=bool(model.groups))
 
-    def _ratio(self, model: Model, survey: Sampling) -> _Answer:
+    def _ratio(self, model: NamedModel, survey: Sampling) -> _Answer:
         first, second = (factor for factor in model.factors if isinstance(factor, Value))
         moments = self._moments(model)
         rows = max(1.0, float(moments.values[0, 0]))
@@ -247,7 +247,7 @@ class MeasuredModels:
         unit = self._per(self._unit(first), self._unit(second))
         return _Answer(averages=((name, "", unit, Average(file=file, population=population)),), possible_width=math.inf)
 
-    def _slope(self, model: Model, survey: Sampling) -> _Answer:
+    def _slope(self, model: NamedModel, survey: Sampling) -> _Answer:
         moments = self._moments(model)
         size = len(moments.values) - 1
         names = [factor.column if isinstance(factor, Value) else factor.text for factor in model.factors[:-1]]
@@ -407,7 +407,7 @@ def _term_part(term: Term) -> ModelTermPart:
     return ModelTermPart(name=term.name, group=term.group, unit=term.unit, **numbers)
 
 
-def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
+def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
     """Return whether the noise may make an answer not estimable.
 
     An answer may be refused if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible
@@ -420,7 +420,7 @@ def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
     return max(half_widths) >= (0.25 if model.words.kind == "ratio" else model.answer.half / 2)
 
 
-def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int) -> list[tuple[str, float]]:
+def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups: int) -> list[tuple[str, float]]:
     """Return half of the expected width of each 95% interval of an answer, before anything is measured. Only noise is counted.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns

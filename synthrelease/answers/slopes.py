@@ -20,7 +20,7 @@ import numpy as np
 
 from synthrelease.answers.averages import Counted, Ratio, Sampling, counted, of_roots, possible
 from synthrelease.answers.questions import Question, over_cells
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import Noises, SharedNoise
 
@@ -60,7 +60,7 @@ class Moments:
     weights: np.ndarray
 
 
-def slopes(tables: NoisyTables, question: Question) -> Slopes:
+def slopes(tables: PublishedTables, question: Question) -> Slopes:
     """Return the slope of each column in `question.on`.
 
     Raises
@@ -137,7 +137,7 @@ def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
-def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
+def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moments:
     size = len(question.on) + 2
     values, weights = np.zeros((size, size)), np.zeros((size, size, len(tables.noises.count)))
     for part, slot in _placed(question):
@@ -168,7 +168,7 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
     return Moments(values=values, weights=weights)
 
 
-def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
+def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
     """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot contains no member, so the
     value is missing."""
     linked = tables.release.linked
@@ -177,7 +177,7 @@ def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
     return tables.release.by_name[name].missing is not None and not filled
 
 
-def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
+def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
     """Return a (k + 2, n_cells) array: the constant 1, and the scaled number of each column (0 for columns that the cells
     lack). For weighted rows, each number is multiplied by the square root of the weight, so that products are weighted.
     """
@@ -196,7 +196,7 @@ def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
     return np.array(rows)
 
 
-def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
+def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
     """Return the middle and half of the range of a column's numbers. The half range is 1 if all numbers are equal."""
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
@@ -225,7 +225,9 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
     )
 
 
-def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
+def _spread(
+    tables: PublishedTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool
+) -> float:
     """Return the sampling variance of h X'(y - X theta). For members, the sample consists of roots."""
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares

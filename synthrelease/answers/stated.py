@@ -16,7 +16,7 @@ import numpy as np
 from synthrelease.answers.averages import Sampling
 from synthrelease.answers.facts import Knowledge
 from synthrelease.answers.questions import Condition, Question, both_of, parse_condition, parse_question
-from synthrelease.answers.tables import MAX_CELLS, NoisyTables
+from synthrelease.answers.tables import MAX_CELLS, PublishedTables
 from synthrelease.answers.words import INTERVAL, Term
 from synthrelease.criteria.facts import CellError, MeanError, RatioError, Unmatched
 from synthrelease.data.questions import QUANTILES, is_question
@@ -55,7 +55,7 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
     return narrowed(parse_question(text, release))
 
 
-def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
+def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
     """Return a term without its numbers if these numbers are not estimable, and without numbers for a population if the rows
     are no random sample.
 
@@ -82,7 +82,7 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     return term if is_told and term.estimate is not None else hidden(term)
 
 
-def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
+def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
     """Return whether the bins that may contain the median cover less than half of the steps from the first to the last bin."""
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
@@ -94,7 +94,7 @@ def told(low: float | None, high: float | None, possible: float = math.inf) -> b
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
-def possible_width(statistic: str, tables: NoisyTables, question: Question) -> float:
+def possible_width(statistic: str, tables: PublishedTables, question: Question) -> float:
     """Return the width of the possible range of a statistic. Means lie between the lowest and highest representative value."""
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0

@@ -58,7 +58,7 @@ class NoisyCount:
     noises: Noises
 
 
-class NoisyTables:
+class PublishedTables:
     """The published noisy tables of a release; cells that a rule excludes are exactly 0.
 
     Attributes
@@ -80,7 +80,7 @@ class NoisyTables:
         self._hold([_without_impossible(release, table) for table in published])
         self._all = self.tables
 
-    def over(self, names: Iterable[str]) -> NoisyTables:
+    def over(self, names: Iterable[str]) -> PublishedTables:
         """Return the tables that contain all these columns, summed over all other columns.
 
         For questions about these columns alone, these tables give the same answers as all tables. Time and memory grow only

@@ -23,7 +23,7 @@ from synthrelease.answers.limits import RISK, measured_times
 from synthrelease.answers.models import answered_by_models, measured_questions
 from synthrelease.answers.questions import Condition, Question, possible_cells, tells_values
 from synthrelease.answers.stated import CONFIDENCE, open_bins
-from synthrelease.answers.tables import MAX_CELLS, NoisyTables
+from synthrelease.answers.tables import MAX_CELLS, PublishedTables
 from synthrelease.answers.words import INTERVAL
 from synthrelease.bundle.card.numbers import FOLDER, environment, labelled
 from synthrelease.bundle.estimates import with_tables
@@ -71,7 +71,7 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
     ----------
     rows : the released rows.
     """
-    tables = NoisyTables(release)
+    tables = PublishedTables(release)
     kept, n_cells = tables.kept, sum(table.values.size for table in tables.tables)
     names = [column.name for column in release.schema]
     listed = []

@@ -36,7 +36,7 @@ _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne",
 
 
 @dataclass(frozen=True, kw_only=True)
-class Package:
+class PackageLimits:
     """The limits of a statistical package.
 
     Attributes
@@ -61,7 +61,7 @@ class Package:
     reserved: Callable[[str], bool]
 
 
-STATA = Package(
+STATA = PackageLimits(
     name="Stata",
     ending="dta",
     missing="a",
@@ -72,7 +72,7 @@ STATA = Package(
     same=str,
     reserved=STATA_WORDS.__contains__,
 )
-SPSS = Package(
+SPSS = PackageLimits(
     name="SPSS",
     ending="sav",
     missing=-1,
@@ -90,7 +90,7 @@ PACKAGES = {"stata": STATA, "spss": SPSS}
 # names.
 
 
-def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
+def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
     """For every column, return a valid and unique name in the package. Names that are already valid do not change.
 
     In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
@@ -120,7 +120,7 @@ def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIG
     return {name: chosen[name] for name in names}
 
 
-def _fitting(name: str, package: Package) -> str:
+def _fitting(name: str, package: PackageLimits) -> str:
     plain = "".join(sign if sign.isalnum() or sign == "_" else "_" for sign in name)
     starts = plain[:1].isalpha() or (plain[:1] == "_" and package is STATA)
     if not starts or package.reserved(plain):
@@ -128,7 +128,7 @@ def _fitting(name: str, package: Package) -> str:
     return _cut(plain, package)
 
 
-def _cut(name: str, package: Package, reserve: int = 0) -> str:
+def _cut(name: str, package: PackageLimits, reserve: int = 0) -> str:
     while package.length(name) > package.longest - reserve:
         name = name[:-1]
     return name
@@ -164,7 +164,7 @@ class Variable:
     missing: int | None
 
 
-def variables(document: ReleaseDocument, package: Package, file: TableFile) -> tuple[Variable, ...]:
+def variables(document: ReleaseDocument, package: PackageLimits, file: TableFile) -> tuple[Variable, ...]:
     """Return the columns of a table as variables, in the order of the table. The label of a renamed column begins with its
     original name.
     """
@@ -181,7 +181,7 @@ def variables(document: ReleaseDocument, package: Package, file: TableFile) -> t
     return tuple(listed)
 
 
-def key_name(key: str, package: Package) -> str:
+def key_name(key: str, package: PackageLimits) -> str:
     """Return the name that the key column of a linked table has in a package."""
     return renamed([key], package)[key]
 
@@ -192,7 +192,7 @@ def further_labels(document: ReleaseDocument) -> dict[str, str]:
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 
 
-def cut_label(text: str, package: Package, limit: int) -> str:
+def cut_label(text: str, package: PackageLimits, limit: int) -> str:
     """Return a label, shortened to a limit of the package. A shortened label ends with "..."."""
     text = " ".join(text.split())
     if package.length(text) <= limit:
@@ -237,7 +237,7 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
     return {f"{STEM}.{package.ending}": _estimates_bytes(package, frame, labels) for package in packages}
 
 
-def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: Package) -> Any:
+def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: PackageLimits) -> Any:
     """Return rows as a pandas frame of bin numbers, counted from 1. Missing values have the code of the package."""
     import pandas as pd
 
@@ -255,7 +255,7 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
     return pd.DataFrame(values)
 
 
-def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
+def _table_bytes(package: PackageLimits, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
     """Return the bytes of the file of a table, with all labels."""
     columns = variables(document, package, file)
     frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
@@ -285,11 +285,11 @@ def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, r
     return _timeless_sav(content)
 
 
-def _value_labels(variable: Variable, package: Package) -> dict[Any, str]:
+def _value_labels(variable: Variable, package: PackageLimits) -> dict[Any, str]:
     return {package.missing if bin_.missing else code: bin_.label for code, bin_ in enumerate(variable.column.bins, start=1)}
 
 
-def _estimates_bytes(package: Package, frame: Any, labels: Mapping[str, str]) -> bytes:
+def _estimates_bytes(package: PackageLimits, frame: Any, labels: Mapping[str, str]) -> bytes:
     texts = {name: cut_label(text, package, package.file_label) for name, text in labels.items()}
     settings: dict[str, Any] = {"file_label": "Estimates with intervals", "column_labels": texts}
     if package is STATA:
@@ -310,7 +310,7 @@ def _timeless_sav(content: bytes) -> bytes:
     return content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]
 
 
-def _library(package: Package) -> Any:
+def _library(package: PackageLimits) -> Any:
     """Return the module pyreadstat.
 
     Raises
@@ -321,7 +321,7 @@ def _library(package: Package) -> Any:
     return library("pyreadstat", "pyreadstat", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
 
 
-def _written(package: Package, frame: Any, **settings: Any) -> bytes:
+def _written(package: PackageLimits, frame: Any, **settings: Any) -> bytes:
     """Return the bytes that pyreadstat writes for a frame, through a temporary folder that only its owner can read."""
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from synthrelease.answers.models import model_answers
 from synthrelease.bundle.estimates import declared, with_tables
 from synthrelease.data.schema import Transformation
-from synthrelease.generators.models import Measured, Model
+from synthrelease.generators.models import Measured, NamedModel
 from synthrelease.generators.row_functions import SHARES, STEPS, NoisyModels, Value
 from synthrelease.published.base import number
 from synthrelease.published.document import ReleaseDocument
@@ -49,7 +49,7 @@ def models_part(measured: Measured, noisy: NoisyModels, transformation: Transfor
 
 
 def _model_part(
-    model: Model, epsilon: Fraction, shares: Sequence[tuple[int, int, int]], transformation: Transformation
+    model: NamedModel, epsilon: Fraction, shares: Sequence[tuple[int, int, int]], transformation: Transformation
 ) -> ModelPart:
     limits = {factor.column: [number(factor.low), number(factor.high)] for factor in model.factors if isinstance(factor, Value)}
     labels = transformation.binning(model.words.by).labels if model.words.by else [group.text for group in model.groups]

@@ -20,7 +20,7 @@ from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import EXPECTED, FORMATS, OTHER_FORMATS, TOO_LONG, InputTable, damaged, utf_16
-from synthrelease.sources.formats import Kind, Package, first_line, format_of, holds_controls
+from synthrelease.sources.formats import FileFormat, Package, first_line, format_of, holds_controls
 from synthrelease.sources.source import Source, which_file
 
 ROWS_PER_BATCH = 100_000
@@ -100,13 +100,13 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
         yield from fixed_width_batches(file, needed, policy, table, most_rows)
         return
     kind = format_of(file, start)
-    if kind is Kind.PARQUET:
+    if kind is FileFormat.PARQUET:
         yield from whole(parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH), "Parquet")
-    elif kind is Kind.TEXT:
+    elif kind is FileFormat.TEXT:
         yield from csv_batches(file, needed, policy, is_compressed(start, policy), most_rows, CHARACTERS_PER_BATCH)
     elif isinstance(kind, Package):
         yield from package_batches(kind, file, needed, policy.encoding, most_rows)
-    elif kind is Kind.SQLITE:
+    elif kind is FileFormat.SQLITE:
         yield from sqlite_batches(file, table, needed, most_rows)
     else:
         yield from duckdb_batches(file, table, needed, most_rows)

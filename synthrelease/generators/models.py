@@ -46,7 +46,7 @@ _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class NamedModel:
     """A question of [[models]], with the sums that answer it.
 
     Attributes
@@ -107,7 +107,7 @@ class Model:
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 
 
-def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Sequence[float]]) -> Model:
+def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Sequence[float]]) -> NamedModel:
     """Parse a question of [[models]].
 
     Parameters
@@ -160,7 +160,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     for condition in (*factors, *groups):
         named_columns |= {part.column for part in comparisons(condition.rule)} if isinstance(condition, Indicator) else set()
     valued = tuple(sorted(name for name in named_columns if columns[name].missing))
-    model = Model(words=words, factors=factors, rows=Rows(text=words.where, rule=where, valued=valued), groups=groups)
+    model = NamedModel(words=words, factors=factors, rows=Rows(text=words.where, rule=where, valued=valued), groups=groups)
     if len(model.functions) > MOST_NUMBERS:
         raise Unexpected(f"at most {MOST_NUMBERS} sums", f"{len(model.functions)}, of {len(factors)} columns and conditions")
     return model
@@ -176,7 +176,7 @@ class Measured:
     epsilon : the epsilon of all measurements together.
     """
 
-    models: tuple[Model, ...]
+    models: tuple[NamedModel, ...]
     epsilon: Fraction
 
     @cached_property
@@ -185,7 +185,7 @@ class Measured:
         return tuple({function.key: function for model in self.models for function in model.functions}.values())
 
     @property
-    def tables(self) -> tuple[Model, ...]:
+    def tables(self) -> tuple[NamedModel, ...]:
         """Return the questions that ask for means of groups."""
         return tuple(model for model in self.models if model.by_group)
 

@@ -44,7 +44,7 @@ from synthrelease.settings.columns import (
     wrong_quotes,
     zero_byte,
 )
-from synthrelease.sources.formats import Kind, Package, format_of, holds_controls
+from synthrelease.sources.formats import FileFormat, Package, format_of, holds_controls
 from synthrelease.sources.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
@@ -279,7 +279,7 @@ def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -
     """
     kind, problem = format_of(file, start), ""
     try:
-        if kind is Kind.PARQUET:
+        if kind is FileFormat.PARQUET:
             import pyarrow.parquet as pq
 
             # a footer may contain the longest text of each column
@@ -289,7 +289,7 @@ def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -
         problem = damaged("Parquet")
     if problem:
         raise InputError(problem)
-    if kind is Kind.TEXT:
+    if kind is FileFormat.TEXT:
         return None
     if isinstance(kind, Package):
         import pyarrow as pa
@@ -298,7 +298,7 @@ def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -
         dates = dict.fromkeys(dates_of(kind, facts), pa.date32())
         has_row = None if facts.number_rows is None else facts.number_rows > 0
         return DeclaredTable(names=list(facts.column_names), types=dates, format=kind.name, has_row=has_row)
-    if kind is Kind.SQLITE:
+    if kind is FileFormat.SQLITE:
         return _of_database(lambda stop: opened_sqlite(file, table, stop.by), NO_SQLITE)
     return _of_database(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB, _types_of_duckdb)
 

@@ -129,7 +129,7 @@ _SAS = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"
 _STATA = b"<stata_dta><header><release>"
 
 
-class Kind(Enum):
+class FileFormat(Enum):
     """A file format that does not belong to a statistical package."""
 
     TEXT = auto()
@@ -148,7 +148,7 @@ def holds_controls(text: bytes) -> bool:
     return not _CONTROLS.isdisjoint(text)
 
 
-def format_of(file: Path, start: bytes) -> Kind | Package:
+def format_of(file: Path, start: bytes) -> FileFormat | Package:
     """Return the format of a file; `Kind.TEXT` if no other format is recognised.
 
     Parameters
@@ -158,13 +158,13 @@ def format_of(file: Path, start: bytes) -> Kind | Package:
     """
     line = first_line(start)
     if line.startswith(PARQUET) and holds_controls(line):
-        return Kind.PARQUET
+        return FileFormat.PARQUET
     if line.startswith(SQLITE):
-        return Kind.SQLITE
+        return FileFormat.SQLITE
     if (package := _package_of(line)) is not None:
         return package
     # the checksum of about one DuckDB file in sixteen contains a line end; such a file is recognised by its name
-    return Kind.DUCKDB if _DUCKDB.match(line) or file.suffix.lower() in _DUCKDB_NAMES else Kind.TEXT
+    return FileFormat.DUCKDB if _DUCKDB.match(line) or file.suffix.lower() in _DUCKDB_NAMES else FileFormat.TEXT
 
 
 def _package_of(line: bytes) -> Package | None:

@@ -39,7 +39,7 @@ def _require(holds: object, field: str, expected: str, found: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Listed:
+class _AtomicBins:
     """The atomic bins of a column of categories or codes.
 
     Attributes
@@ -59,7 +59,7 @@ class _Listed:
 _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "format")
 
 
-def _categories(table: ColumnTable) -> _Listed:
+def _categories(table: ColumnTable) -> _AtomicBins:
     """Return the atomic bins of a column of categories. Raises ColumnError for the first mistake."""
     _absent(table, "in a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
@@ -75,10 +75,10 @@ def _categories(table: ColumnTable) -> _Listed:
             _require(text not in values, "categories", "each text of the file under one category", f"{text!r} under two")
             values[text] = index
     _known("numbers", table.numbers, labels)
-    return _Listed(values=values, members=labels, labels=labels, numbers=tuple(map(table.numbers.get, labels)))
+    return _AtomicBins(values=values, members=labels, labels=labels, numbers=tuple(map(table.numbers.get, labels)))
 
 
-def _codes(table: ColumnTable) -> _Listed:
+def _codes(table: ColumnTable) -> _AtomicBins:
     """Return the atomic bins of a column of codes, which has neither an order nor numbers. Raises ColumnError."""
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
     why = "no numbers, because codes are names (a column of kind = 'category' may have numbers)"
@@ -96,7 +96,7 @@ def _codes(table: ColumnTable) -> _Listed:
     long = next((code for code in codes if table.characters and len(code) > table.characters), None)
     _require(long is None, "codes", f"codes of at most {table.characters} characters, as `characters` says", repr(long))
     values = {code: index for index, code in enumerate(codes)}
-    return _Listed(values=values, members=codes, labels=labels, numbers=(None,) * len(codes))
+    return _AtomicBins(values=values, members=codes, labels=labels, numbers=(None,) * len(codes))
 
 
 def _commonest(labels: Iterable[str]) -> str:

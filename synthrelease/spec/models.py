@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from synthrelease.errors import InputError, Unexpected, so_many
-from synthrelease.generators.models import Measured, Model, read_model
+from synthrelease.generators.models import Measured, NamedModel, read_model
 from synthrelease.privacy.charges import MODELS, Charge, mechanism
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import ReleaseFile
@@ -25,7 +25,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
     for name in ("partition", "members"):
         if getattr(release, name) is not None:
             problems.add("models", f"no such list beside [{name}]", str(len(release.models)))
-    domains, models = domains_of(release), list[Model]()
+    domains, models = domains_of(release), list[NamedModel]()
     for index, table in enumerate(release.models):
         path = f"models[{index}]"
         problems.add_unknown(f"{path}.limits", "columns of the question", table.limits, release.columns)

@@ -51,7 +51,7 @@ _OF_THE_FILE = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class TrialRecord:
     """The stored record of two files that were tried.
 
     Attributes
@@ -176,7 +176,7 @@ def trial_tried(spec: ReleaseSpec) -> str:
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
-def _readable(spec: ReleaseSpec) -> list[Tried]:
+def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
     """Return the stored records; none if a record is damaged. A caller that must report damage calls `tried`."""
     with suppress(SpecError):
         return list(_known(spec))
@@ -241,7 +241,7 @@ def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
     return file.base, named_beside(file.file_of("acceptance"), str(file.tables["acceptance"]))
 
 
-def _known(spec: ReleaseSpec) -> Iterator[Tried]:
+def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
     """Yield the stored records of the configuration, of the configuration that it extends, and of other configurations in the
     folder with the same acceptance file.
 
@@ -263,13 +263,13 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
                     yield digest
 
 
-def _read(path: Path) -> Tried:
+def _read(path: Path) -> TrialRecord:
     """Read a stored record. Raises SpecError if the record cannot be read, because then it is unknown what was tried."""
     expected = "the record that a draft or a rehearsal wrote about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
-            attempt: Tried = TypeAdapter(Tried).validate_python(content | {"path": path})
+            attempt: TrialRecord = TypeAdapter(TrialRecord).validate_python(content | {"path": path})
             return attempt
         problem = f"format {content['format']!r}, which this version does not read"
     except OSError as error:

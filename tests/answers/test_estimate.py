@@ -15,7 +15,7 @@ import pytest
 
 from synthrelease.answers.averages import Ratio
 from synthrelease.answers.estimates import estimate
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import Estimate, Term
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
@@ -135,7 +135,7 @@ def test_an_interval_holds_the_true_ratio_in_the_stated_share_of_all_outcomes_of
     alpha = math.exp(-1)
     law = [(1 - alpha) / (1 + alpha) * alpha ** abs(z) for z in range(-reach, reach + 1)]
     made = release(np.zeros((n, 5), dtype=int), ("a",), epsilon=epsilon)
-    tables = NoisyTables(made)
+    tables = PublishedTables(made)
     held, whole = 0.0, 0.0
     figures = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     found = tables.sums({"a"}, figures)
@@ -159,7 +159,7 @@ def test_tables_are_combined_by_their_precisions_and_n() -> None:
     made = release(TABLE, ("ab", "abd"), random=np.random.default_rng(3))
     first, second = made.measurements.tables  # type: ignore[union-attr]
     figure = np.arange(9.0)
-    found = NoisyTables(made).sums({"a", "b"}, figure[None])
+    found = PublishedTables(made).sums({"a", "b"}, figure[None])
     values = np.concatenate([first.values.ravel(), second.values.sum(axis=2).ravel(), [len(TABLE)]])
     design = np.vstack([np.eye(9), np.eye(9), np.ones((1, 9))])
     precision = np.concatenate([np.full(9, 2.0), np.full(9, 1.0), [1e9]])  # the second adds up two noises

@@ -16,7 +16,7 @@ from synthrelease.answers.averages import Ratio, of_roots, parts_of
 from synthrelease.answers.estimates import estimate
 from synthrelease.answers.listed import listed
 from synthrelease.answers.questions import parse_question
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
@@ -239,7 +239,7 @@ def test_two_groups_whose_members_live_together_may_differ_more() -> None:
 
 def test_the_sum_of_squares_over_roots_is_exact_with_both_slots_in_a_table_and_never_too_small() -> None:
     for measured, exact in ((TOGETHER, True), (APART, False)):
-        tables = NoisyTables(release(TABLE, measured))
+        tables = PublishedTables(release(TABLE, measured))
         parts = parts_of(tables, parse_question("mean age", tables.release))
         numbers = [0.0, 1.0, 2.0, 0.0]
         figures, own, true = [], [], np.zeros((2, 2))

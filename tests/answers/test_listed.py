@@ -12,7 +12,7 @@ import pytest
 from synthrelease.answers import listed as module
 from synthrelease.answers.averages import count_error, counted_rows, groups, shares_of_bins, term_in
 from synthrelease.answers.listed import EstimateLine, as_csv, listed, pairs, without_exponents
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.bundle.estimates import read_lines
 from tests.answers.test_estimate import TABLE, release
 from tests.benchmarks.contrasts import measured
@@ -81,7 +81,7 @@ def test_the_smallest_pairs_come_first_and_one_that_does_not_fit_is_left_out(mon
 def test_the_shares_of_all_bins_are_those_of_one_question_each(rules: tuple[str, ...]) -> None:
     """Against the sums over every cell, which are made for each bin anew, and with all tables instead of those added up."""
     found = release(TABLE, ("ac", "ab", "abg"), random=np.random.default_rng(4), rules=rules)
-    tables = NoisyTables(found)
+    tables = PublishedTables(found)
     for name in "abcg":
         column = found.by_name[name]
         fast = list(shares_of_bins(tables.over([name]), name))
@@ -100,7 +100,7 @@ def test_the_standard_error_of_a_count_is_the_spread_of_its_numbers() -> None:
     """Of 80 draws of the noise the spread is 8% off or so."""
     random, numbers, errors = np.random.default_rng(9), [], []
     for _ in range(80):
-        tables = NoisyTables(release(TABLE, ("ab",), random=random))
+        tables = PublishedTables(release(TABLE, ("ab",), random=random))
         share = next(iter(shares_of_bins(tables.over(["a"]), "a")))
         numbers.append(share.file.numerator)
         errors.append(count_error(tables, share))
@@ -109,7 +109,7 @@ def test_the_standard_error_of_a_count_is_the_spread_of_its_numbers() -> None:
 
 def test_tables_added_up_to_the_columns_of_a_question_answer_it_alike() -> None:
     found = release(TABLE, ("ac", "ab", "abg"), random=np.random.default_rng(5))
-    tables, asked = NoisyTables(found), module._question("mean", column="b", by="a")
+    tables, asked = PublishedTables(found), module._question("mean", column="b", by="a")
     view = tables.over({"a", "b"})
     assert view.noises.count.size < tables.noises.count.size
     for (group, whole), (other, part) in zip(groups(tables, asked), groups(view, asked), strict=True):

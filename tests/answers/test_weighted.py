@@ -16,7 +16,7 @@ from synthrelease.answers.bounds import bound
 from synthrelease.answers.estimates import estimate, trend
 from synthrelease.answers.listed import listed
 from synthrelease.answers.stated import asked_of
-from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import Term
 from synthrelease.data.questions import split_question
 from synthrelease.errors import InputError
@@ -154,7 +154,7 @@ def test_own_weights_anywhere_in_their_classes_are_held(seed: int) -> None:
         weights = LIMITS[list(corner), kinds % 3] * n
         means.append((weights * values).sum() / weights.sum())
     asked = asked_of("mean a weighted", made := survey(rows, CLASSES))
-    [(_, [average])] = groups(NoisyTables(made), asked)
+    [(_, [average])] = groups(PublishedTables(made), asked)
     at_ends = [own.file.estimate + own.middle for own in average.own]
     assert (min(at_ends), max(at_ends)) == pytest.approx((min(means), max(means)))
     low, high, *_ = average.own_ends(0.95)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle.formats import SPSS, STATA, Package, renamed, renamings
+from synthrelease.bundle.formats import SPSS, STATA, PackageLimits, renamed, renamings
 from synthrelease.bundle.preview import preview, rewritten
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, release_files, written
@@ -174,7 +174,7 @@ def test_formats_are_no_part_of_what_a_release_computes() -> None:
 
 
 @pytest.mark.parametrize("package", [STATA, SPSS])
-def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: Package) -> None:
+def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: PackageLimits) -> None:
     long = "a" * 70
     given = [
         "age",

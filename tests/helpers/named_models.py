@@ -14,7 +14,7 @@ from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.rules import Domain
 from synthrelease.data.schema import PublishedColumn, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.generators.models import Measured, Model, read_model
+from synthrelease.generators.models import Measured, NamedModel, read_model
 from synthrelease.generators.row_functions import NoisyModels
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SystemEntropy
@@ -113,5 +113,5 @@ class ModelWorld:
         return self.shift + self.step * place
 
 
-def model_of(question: str, world: ModelWorld) -> Model:
+def model_of(question: str, world: ModelWorld) -> NamedModel:
     return read_model(question, world.domains, {})

@@ -86,7 +86,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the number of rows is not used",
         breaks="intervals are wider than the published tables allow",
-        place="answers.tables:NoisyTables.sums",
+        place="answers.tables:PublishedTables.sums",
         old="moved = (of_cells @ variances) / variances.sum() if variances.any() else np.zeros(len(of_cells))",
         new="moved = np.zeros(len(of_cells))",
         tests=(f"{ESTIMATE}::test_tables_are_combined_by_their_precisions_and_n",),

@@ -31,7 +31,7 @@ from synthrelease.privacy.protection import told_of
 from synthrelease.releasing.opening import column_names
 from synthrelease.scouting.codebook import CodebookEntry, ColumnNotes, notes_of
 from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
-from synthrelease.sources.formats import Kind, Package, first_line, format_of, holds_controls
+from synthrelease.sources.formats import FileFormat, Package, first_line, format_of, holds_controls
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import round_step, skewed
 from synthrelease.studio.drafting.column_draft import (
@@ -247,7 +247,7 @@ def _first_file(source: Source) -> Path | None:
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
     """Return why one of these columns of a Parquet file cannot be read; empty if all can, and for other formats."""
     first = _first_file(source)
-    if first is None or format_of(first, start_of(first)) is not Kind.PARQUET:
+    if first is None or format_of(first, start_of(first)) is not FileFormat.PARQUET:
         return ""
     try:
         next(_texts(source, names, policy), None)
@@ -368,7 +368,7 @@ def _has_header(path: Path, positions: FixedWidthTable) -> bool:
     names = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
     line = first_line(start_of(path)).decode("latin-1")
     in_codebook = [word.strip().casefold() in names for word in re.split("[,;\t|]", line.replace('"', ""))]
-    return format_of(path, start_of(path)) is not Kind.TEXT or 2 * sum(in_codebook) > len(in_codebook)
+    return format_of(path, start_of(path)) is not FileFormat.TEXT or 2 * sum(in_codebook) > len(in_codebook)
 
 
 def _encoding(path: Path, compressed: bool) -> Encoding:

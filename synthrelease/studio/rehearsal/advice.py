@@ -524,7 +524,7 @@ PER_FIT = 4
 # Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget.
 _STEP = Fraction(1, 8)
 
-Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
+RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
 """A function (generation budget, attempts as (configuration, number), name of the phase) -> results, stored or new."""
 
 
@@ -614,7 +614,7 @@ def first_offer(
 
 
 def propose(
-    spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: Tried
+    spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: RunAttempts
 ) -> Proposal | None:
     """Return the advice, based on the first offer of each generation budget. Runs further attempts of the shortlist through
     `tried`.

@@ -13,7 +13,7 @@ from synthrelease.criteria.records import NewtonResult, maximum
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Design:
+class DesignMatrix:
     """A model matrix with (n, k_1) sparse columns, followed by (n, k_2) dense columns."""
 
     few: sparse.csr_matrix
@@ -33,7 +33,7 @@ class Design:
 
 
 def most_likely(
-    design: Design,
+    design: DesignMatrix,
     rows: np.ndarray,
     positive: np.ndarray,
     start: np.ndarray,

@@ -214,7 +214,7 @@ class CriterionOnPage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class RehearsalReport:
     """The values of a rehearsal for the template of report.html."""
 
     rehearsal: Rehearsal
@@ -302,7 +302,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         templates(Path(__file__).parent / "templates", __file__)
         .get_template("report.html")
         .render(
-            report=Report(rehearsal=rehearsal, noise_level=noise_level),
+            report=RehearsalReport(rehearsal=rehearsal, noise_level=noise_level),
             say=Sentences.of(rehearsal),
             percent=percent,
             exact=decimal_text,

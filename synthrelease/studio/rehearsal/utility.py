@@ -22,7 +22,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials
-from synthrelease.studio.rehearsal.logit import Design, most_likely
+from synthrelease.studio.rehearsal.logit import DesignMatrix, most_likely
 from synthrelease.studio.rehearsal.risk import risk_report
 
 # Confidence intervals of the original and of the synthetic data, and how far they overlap.
@@ -110,7 +110,7 @@ class StackedDesign:
 
     rows: np.ndarray
     synthetic: np.ndarray
-    design: Design
+    design: DesignMatrix
     start: np.ndarray
 
     @classmethod
@@ -135,7 +135,7 @@ class StackedDesign:
         return cls(
             rows=rows,
             synthetic=synthetic,
-            design=Design(few=sparse.hstack(blocks, format="csr"), many=products),
+            design=DesignMatrix(few=sparse.hstack(blocks, format="csr"), many=products),
             start=np.concatenate([*starts, np.zeros(products.shape[1])]),
         )
 
