@@ -46,7 +46,7 @@ import synthrelease
 from synthrelease.studio.rehearsal.surrogates import simulate, write_table
 from synthrelease.bundle.verify import verify_bundle
 
-write_table(simulate(sys.argv[1], 50), "public.parquet")
+write_table(simulate(sys.argv[1], 50), "public.csv")
 synthrelease.release("coins.toml", "coins.csv", "out", unrehearsed=True)
 assert verify_bundle(Path("out")).passed
 found = synthrelease.load("out")

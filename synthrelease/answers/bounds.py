@@ -6,7 +6,7 @@ The bounds also hold for queries that no criterion names (docs/estimates.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,23 +164,6 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioRange:
-    """A ratio of two shares in the release, and the range of this ratio in the file. The range is None if a denominator may be
-    0.
-    """
-
-    name: str
-    answer: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    def __str__(self) -> str:
-        if self.answer is None:
-            return f"{self.name}: no bound, because the denominator of this ratio may be 0"
-        return f"{self.name}: {self.answer:.4g} in the released table, {self.low:.4g} to {self.high:.4g} in the file"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Bound:
     """A released answer, with bounds on the answer of the file.
 
@@ -202,7 +185,6 @@ class Bound:
     binned_low, binned_high : bounds on the mean of representative values; None if representative values equal the exact values.
     note : the reason why there is no bound; empty if there is a bound.
     limits : upper limits of the true errors, one for each criterion that limits other queries.
-    ratios : the risk ratio and the odds ratio of two groups; they accompany the difference of the shares.
     measured : a description of the limits that come from published noisy tables; empty if there are no such tables.
     """
 
@@ -223,7 +205,6 @@ class Bound:
     limits: tuple[Limit, ...]
     note: str = ""
     measured: str = ""
-    ratios: tuple[RatioRange, ...] = ()
 
     def __str__(self) -> str:
         return explained(self)
@@ -249,7 +230,6 @@ def explained(bound: Bound) -> str:
         bound.question,
         f"  released table   {_released(bound)}",
         f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
-        *(f"  {ratio}" for ratio in bound.ratios),
         *([f"  {bound.note}, so there is no bound"] if bound.note else []),
         "",
         "Basis: limits of the true errors, from released criterion values",
@@ -405,7 +385,6 @@ def bound(
         binned_high=None if binned is None else binned.high,
         limits=knowledge.limits,
         note=file_range.note,
-        ratios=measure.ratios() if isinstance(measure, _Contrast) and measure.kind == "share" else (),
         measured=knowledge.measured.in_words() if knowledge.measured else "",
     )
 
@@ -492,22 +471,6 @@ class _Contrast:
 
     def question(self) -> str:
         return f"{self.first.question()}, minus {self.second.question()}"
-
-    def ratios(self) -> tuple[RatioRange, ...]:
-        """Return the risk ratio and the odds ratio of two shares; a ratio that may be infinite has no range."""
-        first, second = self.first.range(), self.second.range()
-        return (
-            _ratio("risk ratio", first, second, lambda share: share),
-            _ratio("odds ratio", first, second, lambda share: share / (1 - share) if share < 1 else math.inf),
-        )
-
-
-def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], float]) -> RatioRange:
-    low, high = scale(second.low), scale(first.high)
-    if not (low > 0 and math.isfinite(high)):
-        return RatioRange(name=name)
-    answer = scale(first.answer) / scale(second.answer)
-    return RatioRange(name=name, answer=answer, low=scale(first.low) / scale(second.high), high=high / low)
 
 
 class _Measure:

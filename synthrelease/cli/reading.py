@@ -257,7 +257,6 @@ def _plain(bound: Bound) -> dict[str, Any]:
         "binned": None if bound.binned_low is None else [bound.binned_low, bound.binned_high],
         "about": bound.about,
         "measured": bound.measured or None,
-        "ratios": [asdict(ratio) for ratio in bound.ratios],
         "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in bound.limits},
     }
 

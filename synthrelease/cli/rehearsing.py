@@ -166,7 +166,7 @@ def simulate(
     ----------
     facts : Read the published tables and means from this TOML file (docs/commands.md).
     rows : Draw this number of rows.
-    out : Write the rows to this new file: .csv, .csv.gz or .parquet.
+    out : Write the rows to this new file: .csv or .csv.gz.
     seed : Set the random seed. The same seed gives the same rows.
     """
     from synthrelease.studio.rehearsal.surrogates import check_table_path, simulate, write_table

@@ -249,7 +249,7 @@ def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1
 
 # Writing a public table as CSV, gzip-compressed CSV or Parquet, by the file's suffix; never over another file.
 
-SUFFIXES = (".csv", ".csv.gz", ".parquet")
+SUFFIXES = (".csv", ".csv.gz")
 _ROWS = 100_000  # Number of rows that are converted to text at a time
 
 
@@ -263,7 +263,7 @@ def check_table_path(path: str | Path) -> Path:
     """
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
-        raise OutputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.")
+        raise OutputError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}.")
     return check_free_name(path, "a file")
 
 
@@ -276,12 +276,7 @@ def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
     """
     path = check_table_path(path)
     with new_file(path, "the table") as file:
-        if path.name.endswith(".parquet"):
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            pq.write_table(pa.table({name: pa.array(values) for name, values in table.items()}), file)
-        elif path.name.endswith(".gz"):
+        if path.name.endswith(".gz"):
             # without a name and a time in the header, equal tables give equal bytes
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                 _write_csv(table, packed)

@@ -151,7 +151,7 @@ def test_a_single_row_can_be_drawn() -> None:
     assert {len(values) for values in simulate(FACTS, 1).values()} == {1}
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path, suffix: str) -> None:
     one, same, other = (
         write_table(simulate(FACTS, 500, seed), tmp_path / f"{name}{suffix}").read_bytes()
@@ -163,12 +163,11 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Pa
 
 def test_all_formats_hold_the_same_table(tmp_path: Path) -> None:
     drawn = simulate(FACTS, 200)
-    plain, packed, parquet = (write_table(drawn, tmp_path / f"t{suffix}") for suffix in (".csv", ".csv.gz", ".parquet"))
+    plain, packed = (write_table(drawn, tmp_path / f"t{suffix}") for suffix in (".csv", ".csv.gz"))
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
     assert packed.read_bytes()[3:8] == bytes(5)  # the header has neither a name nor a time
     pd.testing.assert_frame_equal(pd.read_csv(plain), pd.DataFrame(drawn))
-    pd.testing.assert_frame_equal(pd.read_parquet(parquet), pd.DataFrame(drawn))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.csv.gz", "t.parquet"]  # nothing temporary stays
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.csv.gz"]  # nothing temporary stays
 
 
 def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
@@ -183,7 +182,7 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("table.xlsx", "expected a file that ends in .csv, .csv.gz or .parquet."),
+        ("table.xlsx", "expected a file that ends in .csv or .csv.gz."),
         ("absent/table.csv", "expected an existing folder {parent} to write into, found none."),
     ],
 )
