@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
-from synthrelease.criteria.records import NewtonResult
+from synthrelease.criteria.records import NewtonResult, maximum
 from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
@@ -22,7 +22,6 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials
-from synthrelease.studio.rehearsal.logit import DesignMatrix, most_likely
 from synthrelease.studio.rehearsal.risk import risk_report
 
 # Confidence intervals of the original and of the synthetic data, and how far they overlap.
@@ -103,14 +102,17 @@ class StackedDesign:
     Attributes
     ----------
     rows, synthetic : (n_cells,) numbers of rows in each cell: of both tables together, and of the synthetic table.
-    design : the intercept, and an indicator for every bin but one of every column; then products of the standardised numbers of
-        every two columns that have numbers and vary, 0 if a number is missing, which has an indicator.
+    few : (n_cells, k_1) sparse columns of the model matrix: the intercept, and an indicator for every bin but one of every
+        column.
+    many : (n_cells, k_2) dense columns that follow: products of the standardised numbers of every two columns that have numbers
+        and vary, 0 if a number is missing, which has an indicator.
     start : (k,) initial coefficients.
     """
 
     rows: np.ndarray
     synthetic: np.ndarray
-    design: DesignMatrix
+    few: sparse.csr_matrix
+    many: np.ndarray
     start: np.ndarray
 
     @classmethod
@@ -135,14 +137,15 @@ class StackedDesign:
         return cls(
             rows=rows,
             synthetic=synthetic,
-            design=DesignMatrix(few=sparse.hstack(blocks, format="csr"), many=products),
+            few=sparse.hstack(blocks, format="csr"),
+            many=products,
             start=np.concatenate([*starts, np.zeros(products.shape[1])]),
         )
 
     @cached_property
     def n_parameters(self) -> int:
         """Return k, the rank of the model matrix."""
-        gram = self.design.gram(self.rows)
+        gram = self._gram(self.rows)
         scale = np.sqrt(np.diag(gram))
         scale[scale == 0] = 1.0  # a product of two features can be 0 in all cells
         return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
@@ -159,13 +162,35 @@ class StackedDesign:
         penalty[0] = 0.0
         enough = _CONVERGED + _CONVERGED_PER_ROW * self.rows.sum()
 
-        def small(step: np.ndarray, maximum: NewtonResult) -> bool:
-            return bool(maximum.gradient @ step < enough)  # twice the possible gain, if the likelihood is nearly quadratic
+        def likelihood(coefficients: np.ndarray) -> float:
+            line = self._line(coefficients)
+            return float(self.synthetic @ line - self.rows @ np.logaddexp(0.0, line) - penalty @ coefficients**2 / 2)
 
-        maximum = most_likely(self.design, self.rows, self.synthetic, self.start, penalty, small, _MOST_STEPS)
-        if maximum is None or not maximum.reached:
+        def derivatives(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            fitted = expit(self._line(coefficients))
+            residual = self.synthetic - self.rows * fitted
+            gradient = np.concatenate([self.few.T @ residual, self.many.T @ residual]) - penalty * coefficients
+            return gradient, self._gram(self.rows * fitted * (1 - fitted)) + np.diag(penalty)
+
+        def small(step: np.ndarray, reached: NewtonResult) -> bool:
+            return bool(reached.gradient @ step < enough)  # twice the possible gain, if the likelihood is nearly quadratic
+
+        fit = maximum(likelihood, derivatives, self.start, small=small, most_steps=_MOST_STEPS)
+        if fit is None or not fit.reached:
             raise ArithmeticError(f"the logistic regression of the propensity scores did not converge in {_MOST_STEPS} steps.")
-        return expit(self.design.line(maximum.at))
+        return expit(self._line(fit.at))
+
+    def _line(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the (n_cells,) values of the linear predictor."""
+        k = self.few.shape[1]
+        return self.few @ coefficients[:k] + self.many @ coefficients[k:]
+
+    def _gram(self, weights: np.ndarray) -> np.ndarray:
+        """Return the (k, k) matrix X' diag(weights) X of the model matrix X."""
+        weighted = self.many * weights[:, None]
+        corner = (self.few.T @ self.few.multiply(weights[:, None]).tocsr()).toarray()
+        side = self.few.T @ weighted
+        return np.block([[corner, side], [side.T, self.many.T @ weighted]])
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:

@@ -13,7 +13,6 @@ ALLOWED = (
     "synthrelease.errors",
     "synthrelease.resources",
     "synthrelease.studio.baselines",
-    "synthrelease.studio.rehearsal.logit",
     "synthrelease.studio.rehearsal.surrogates",
 )
 

@@ -460,7 +460,7 @@ def test_products_of_the_propensity_model_are_0_where_a_number_is_missing(
     rows: list[tuple[int, int]], others: list[tuple[int, int]]
 ) -> None:
     original, copy = with_gaps(rows), with_gaps(others).counts
-    products = StackedDesign.of(original, copy).design.many
+    products = StackedDesign.of(original, copy).many
     both = [*rows, *others]
     standard = []
     for column in range(2):
