@@ -27,7 +27,7 @@ def plan(config: str | Path) -> Plan:
 
     Parameters
     ----------
-    config : the configuration, a TOML file; it names its acceptance file.
+    config : the configuration, which is a TOML file. It names its acceptance file.
 
     Raises
     ------

@@ -35,7 +35,9 @@ MAX_PROBLEMS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One mistake in a specification: its place, the expected value, the value found and, if there is one, a suggestion."""
+    """One mistake in a specification. It has a place, the expected value, the value found and, if there is one, a
+    suggestion.
+    """
 
     file: str
     path: str
@@ -49,15 +51,16 @@ class Problem:
 
 
 class Unexpected(ValueError):
-    """A mistake at the place where it is detected: the expected value, the value found and, if there is one, a suggestion.
+    """A mistake at the place where the program detects it. It has the expected value, the value found and, if there is one, a
+    suggestion.
 
     A caller that knows the file turns the mistake into a `Problem`. A validator of pydantic may raise the mistake; pydantic
     passes it on unchanged.
 
     Attributes
     ----------
-    found : the wrong part; None if it is the whole checked value, which the caller can show.
-    place : the path of the wrong part inside of the checked value; empty if it is the whole value.
+    found : the wrong part; None if the whole checked value is wrong, because the caller can show this value.
+    place : the path of the wrong part inside of the checked value; empty if the whole value is wrong.
     """
 
     def __init__(self, expected: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
@@ -73,8 +76,8 @@ def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Une
     Parameters
     ----------
     found : the format number of the document.
-    reads : the format numbers that this version reads; the first is the number that it writes.
-    writer : the version that wrote the document; empty if it is not known.
+    reads : the format numbers that this version reads. The first of them is the number that this version writes.
+    writer : the version that wrote the document; empty if the version is not known.
     """
     program = f"synthrelease {cut(writer, 40)!r}, which wrote it," if writer else "the version of synthrelease that wrote it"
     numbers = " or ".join(map(str, reads))

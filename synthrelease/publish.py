@@ -1,9 +1,10 @@
-"""Run a release from its request to its folder: check, try on made-up rows, charge the ledger, read, select, write.
+"""Run a release from its request to its folder. The steps are: check, try on made-up rows, charge the ledger, read, select,
+write.
 
 Only this module spends privacy budget, for the command and for the function. The order of the steps matters. Before the charge,
 the module checks all facts that are known without the private data, and loads the libraries that read the data
-(`releasing.opening`). It also reserves the name of the output and disk space for it. So only one of two simultaneous releases
-into one folder is charged. The whole charge is on the disk before the first private row is read (but see
+(`releasing.opening`). The function also reserves the name of the output and disk space for the output. So only one of two
+simultaneous releases into one folder is charged. The whole charge is on the disk before the first private row is read (but see
 `enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. The messages of these checks
 say that the budget is spent. After the charge, no content of a failure reaches a screen or a disk.
 """
@@ -53,7 +54,7 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A written release: the result of the rounds, its folder, and its archive or None."""
+    """A written release. It has the result of the rounds, its folder, and its archive or None."""
 
     release: Release
     folder: Path
@@ -281,7 +282,9 @@ def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
 
 
 def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piece: PieceOfRegister | None = None) -> None:
-    """Charge the whole plan to the ledger before the first private byte is read. With `piece`, only this piece is charged."""
+    """Charge the whole plan to the ledger before the first private byte is read. With `piece`, only this piece of the register
+    is charged.
+    """
     if request.nobodys:
         return
     if request.ledger is None and (near := ledgers_near(request)):

@@ -47,8 +47,8 @@ Kind = TypeVar("Kind")
 
 
 class Kinds(Mapping[str, type[Kind]]):
-    """A mapping from the name of a kind to its class. A class is loaded at its first use; iterating over the names loads
-    nothing.
+    """A mapping from the name of a kind to the class of this kind. A class is loaded at its first use; iterating over the names
+    loads nothing.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a `__getattr__` for a package. It loads a name from its module at the first use.
+    """Return a `__getattr__` for a package. The package loads a name from its module at the first use of the name.
 
     Parameters
     ----------

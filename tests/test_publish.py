@@ -68,7 +68,9 @@ def test_a_prior_that_is_the_private_file_is_refused_before_the_charge(tmp_path:
     }  # fmt: skip
     make[how](data, tmp_path / "public.csv")
     assert load_spec(config).priors
-    assert "found the prior 'public.csv', which is said to be public" in refused(tmp_path, InputError)
+    assert "this file is said to be public: expected a private file, found the prior 'public.csv'" in refused(
+        tmp_path, InputError
+    )
     assert spent(tmp_path) == 0
 
 
@@ -116,7 +118,9 @@ def test_a_folder_that_is_a_prior_is_refused_before_the_charge(tmp_path: Path) -
         for number in range(2):
             parquet.write_table(table.slice(200 * number, 200), tmp_path / name / f"{number}.parquet")
     for name in ("parts", "copies"):
-        with pytest.raises(InputError, match="found the prior 'parts', which is said to be public"):
+        with pytest.raises(
+            InputError, match="this file is said to be public: expected a private file, found the prior 'parts'"
+        ):
             synthrelease.release(tmp_path / "coins.toml", tmp_path / name, tmp_path / "out")
     assert spent(tmp_path) == 0
 
@@ -141,7 +145,7 @@ def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path:
     config, data = write_config(tmp_path, NOT_PROMISED), write_data(tmp_path)
     synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, target=0.5, seed=1)
     shortlist = tmp_path / "trial" / "shortlist.toml"
-    assert "which is said to be public" in refused(tmp_path, InputError, shortlist=shortlist)
+    assert "this file is said to be public" in refused(tmp_path, InputError, shortlist=shortlist)
     assert spent(tmp_path) == 0
     data.write_text(data.read_text() + "tail,8\n")  # another file, but the row is left out
     assert "of a table that the configuration calls public" in refused(tmp_path, BudgetError, shortlist=shortlist)

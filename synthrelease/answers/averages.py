@@ -233,10 +233,12 @@ def possible(covariance: np.ndarray) -> np.ndarray:
 
 
 # The units that a question counts in the cells of a table. These units are rows or, for a question about members, the member in
-# a slot of each root. The number of members that meet a condition is a sum over slots. For each slot, it counts the roots whose
-# member in this slot meets the condition. So a sum over members is a sum over rows, with noise of the same kind (theory 13.14,
-# figures of members). The sample consists of roots, so the error of the draw depends on how similar the members of one root
-# are. Tables with two slots show this similarity. Without such tables, all members of a root are assumed to be equal.
+# a slot of each root.
+#
+# The number of members that meet a condition is a sum over slots. For each slot, it counts the roots whose member in this slot
+# meets the condition. So a sum over members is a sum over rows, with noise of the same kind (theory 13.14, figures of members).
+# The sample consists of roots, so the error of the draw depends on how similar the members of one root are. Tables with two
+# slots show this similarity. Without such tables, all members of a root are assumed to be equal.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

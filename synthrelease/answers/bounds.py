@@ -32,8 +32,10 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
 
-# The range of a count, share or mean of the file, over all tables that agree with the known facts. The facts describe the rows
-# R that the release used. The file has up to `more` further kept rows (theory 13.12, bounds of the file).
+# The range of a count, share or mean of the file, over all tables that agree with the known facts.
+#
+# The facts describe the rows R that the release used. The file has up to `more` further kept rows (theory 13.12, bounds of the
+# file).
 
 _MAX_STEPS = 50
 _ONE_ROW = 1 - 1e-6

@@ -310,10 +310,11 @@ def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 
 
-# The change of a number between two yearly releases, computed from release.json, for cards that have no noisy tables. `trend`
-# computes the same change from the noisy tables (theory 13.15, changes between releases). Here the published intervals are
-# used, which have six digits. An end of an interval may have been cut off at the possible range. The distance to this end is
-# then taken from the other end.
+# The change of a number between two yearly releases, computed from release.json, for cards that have no noisy tables.
+#
+# `trend` computes the same change from the noisy tables (theory 13.15, changes between releases). Here the published intervals
+# are used, which have six digits. An end of an interval may have been cut off at the possible range. The distance to this end
+# is then taken from the other end.
 
 # Kinds of questions whose intervals follow theory 13.8, measured ratios. (The interval of a median consists of bins.)
 _COVERED = ("share ", "mean ")
@@ -371,10 +372,11 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
     return middle - below, middle, middle + above
 
 
-# The changes of a statistic over several releases from year to year, and its mean level over all years. The noise of two
-# releases is independent, and so is the draw of their rows. This also holds if the later release started from the earlier
-# release. The start affects the released rows, but never the noisy tables. So the interval of a change combines the intervals
-# of the two years without a correlation (theory 13.15, changes between releases).
+# The changes of a statistic over several releases from year to year, and its mean level over all years.
+#
+# The noise of two releases is independent, and so is the draw of their rows. This also holds if the later release started from
+# the earlier release. The start affects the released rows, but never the noisy tables. So the interval of a change combines the
+# intervals of the two years without a correlation (theory 13.15, changes between releases).
 
 T = TypeVar("T")
 

@@ -56,8 +56,9 @@ class Facts:
     row_limits: np.ndarray
 
 
-# The limits for the file that follow from a release at one confidence, for all columns. The limits concern the rows R that the
-# release used, and the number of further rows of the file that the rules keep.
+# The limits for the file that follow from a release at one confidence, for all columns.
+#
+# The limits concern the rows R that the release used, and the number of further rows of the file that the rules keep.
 
 
 class Knowledge:
@@ -164,11 +165,9 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
     return np.nan_to_num(multipliers), float(-result.eqlin.marginals[0]), np.asarray(result.x, dtype=float)
 
 
-# Linear facts about the cells of some columns.
-#
-# R are the rows that the release used and S the released rows; both have the published number n of rows. All facts hold
-# together with the stated confidence, because each fact holds if the true errors are within their limits (theory 13, error
-# bounds).
+# Linear facts about the cells of some columns. R are the rows that the release used, and S are the released rows. R and S have
+# the same published number n of rows. All facts hold together with the stated confidence, because each fact holds if the true
+# errors are within their limits (theory 13, error bounds).
 
 MAX_CELLS = 10_000
 """Largest number of cells in the linear program. In larger programs, bins that the query does not distinguish are merged."""
@@ -427,10 +426,10 @@ class _Builder:
         """Add limits on the mean of a group that has at least `smallest` rows in R.
 
         The criterion fills a group of fewer than m rows up to m rows with the value w, the middle of its range. Let mu be the
-        mean in S, and e the limit. The sum of (value - mu - e) over the rows of R is at most 0 if the group has at least m rows
-        in R, and at most (m
-        - size) max(0, mu + e - w) otherwise; likewise from below. A row's value is at least the lowest value of its bin. So the
-        sum of (lowest - mu - e) R(cell) over the cells has the same limit. The limit from below uses the highest value instead.
+        mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at most 0 if the group
+        has at least m rows in R. Otherwise it is at most (m - size) max(0, mu + e - w). The limits from below are alike. A
+        row's value is at least the lowest value of its bin. So the sum of (lowest - mu - e) R(cell) over the cells has the same
+        limit. The limit from below uses the highest value instead.
         """
         size = float(self.synthetic[cells].sum())
         if not size:

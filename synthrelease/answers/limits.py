@@ -47,9 +47,11 @@ from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
 
 # The published information about the number of rows of the file that the rules keep, and the rows that criterion values
-# describe. A release uses m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Statements
-# about the released rows become statements about all K rows if the error of the draw is added (theory 13.10, numbers of the
-# file). K is known in one of three ways: counted with noise, T = K + Z and m = T - margin; or stated; or published exactly.
+# describe.
+#
+# A release uses m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Statements about the
+# released rows become statements about all K rows if the error of the draw is added (theory 13.10, numbers of the file). K is
+# known in one of three ways: counted with noise, T = K + Z and m = T - margin; or stated; or published exactly.
 
 RISK = 0.02
 """The part of the risk that the noise of the number of rows gets, if this number has its own limit."""
@@ -171,11 +173,15 @@ class KeptRows:
 
 
 # Limits on counts in the original table, from published noisy tables, for all sums of counts together (theory 13.3, measured
-# sums). A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`).
-# The error of a sum of k such counts is the sum of k independent noise terms, whose distribution is known (theory 13.5, limits
-# of noise). The same holds for weighted sums. The sums are fixed beforehand. These sums are the cells of every sub-table of a
-# measured table, the first 1, 2, ... bins of every ordered column, the sums of a column's numbers in bins of another column,
-# and every measured sum of scores. Each sum gets an equal part of the risk, so all limits hold together (Bonferroni).
+# sums).
+#
+# A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`). The
+# error of a sum of k such counts is the sum of k independent noise terms, whose distribution is known (theory 13.5, limits of
+# noise). The same holds for weighted sums.
+#
+# The sums are fixed beforehand. These sums are the cells of every sub-table of a measured table, the first 1, 2, ... bins of
+# every ordered column, the sums of a column's numbers in bins of another column, and every measured sum of scores. Each sum
+# gets an equal part of the risk, so all limits hold together (Bonferroni).
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:

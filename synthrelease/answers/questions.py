@@ -37,12 +37,13 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published.options import DesignPart
 
-# Conditions on the released bins: the grammar of the plausibility rules, applied to bins instead of values. Each comparison is
-# either true for every value in a bin, true for some values only, or false for every value (Kleene's three-valued logic). A
-# query must be decided in every bin, because a condition that cuts a bin cannot be answered from the release. A plausibility
-# rule excludes a cell of the released table if the rule is true for every value in the cell. In a bin of missing values, every
-# comparison is possibly true, and no comparison is surely true. So a row with a missing value is counted neither by a condition
-# nor by its negation; only `is missing` counts it.
+# Conditions on the released bins: the grammar of the plausibility rules, applied to bins instead of values.
+#
+# Each comparison is either true for every value in a bin, true for some values only, or false for every value (Kleene's
+# three-valued logic). A query must be decided in every bin, because a condition that cuts a bin cannot be answered from the
+# release. A plausibility rule excludes a cell of the released table if the rule is true for every value in the cell. In a bin
+# of missing values, every comparison is possibly true, and no comparison is surely true. So a row with a missing value is
+# counted neither by a condition nor by its negation; only `is missing` counts it.
 
 LONGEST = 20_000
 """Largest number of characters of a question."""
@@ -276,8 +277,8 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return in which bins a comparison of a plausibility rule is surely true, and in which it is possibly true, according to
-    the values in each released bin.
+    """Return two masks of bins for a comparison of a plausibility rule. The comparison is true for all values of a bin in the
+    first mask, and for some value of a bin in the second mask.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)

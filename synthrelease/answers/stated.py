@@ -25,10 +25,12 @@ from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.settings.questions import QuestionTable
 
-# Which estimates are given: one rule for the command, JSON, estimates.csv and Python. A number is not given if its interval has
-# no finite end or covers at least half of the possible range. A median is not given if the bins that may contain the median
-# cover at least half of the steps between the first and the last bin. A mean is not given if an open bin alone makes the mean
-# this uncertain. The mean would then depend on a number that somebody chose for this bin.
+# Which estimates are given: one rule for the command, JSON, estimates.csv and Python.
+#
+# A number is not given if its interval has no finite end or covers at least half of the possible range. A median is not given
+# if the bins that may contain the median cover at least half of the steps between the first and the last bin. A mean is not
+# given if an open bin alone makes the mean this uncertain. The mean would then depend on a number that somebody chose for this
+# bin.
 
 WIDEST = 0.5
 """An interval is too wide to be informative if it covers at least this share of the possible range. Then no number is given."""

@@ -1,8 +1,9 @@
 """Write ask.html: a page that answers questions from the published noisy tables, in each language of the card.
 
-The page computes its answers by the rules of `estimate` (templates/answers.js), so it needs no program and no network. The data
-in the page depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. The
-page does not read the plausibility rules. Instead, its data state an exact count of 0 for every cell that the rules exclude.
+The page computes its answers by the same rules as `estimate` (templates/answers.js), so the page needs no program and no
+network. The data in the page depend only on release.json, measurements.json and the released rows, so the same release gives
+the same bytes. The page does not read the plausibility rules. Instead, the data of the page state an exact count of 0 for every
+cell that the rules exclude.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.card import CardTexts, direction
 
 MOST_CELLS = 100_000
-"""Largest number of cells of all noisy tables for which the page also has counts of the released rows."""
+"""Largest number of cells of all noisy tables for which the page also shows counts of the released rows."""
 _DIGITS = 12  # Significant digits of computed numbers in the data, few enough to be the same on every machine
 
 
@@ -51,7 +52,7 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
     Parameters
     ----------
-    measured : the content of measurements.json; None if there is no such file.
+    measured : the content of measurements.json; None if the release has no such file.
 
     Raises
     ------
@@ -195,7 +196,7 @@ def _rounded(value: float) -> float | int:
 
 
 def _finite(values: Iterable[float]) -> list[float | int | None]:
-    """Return numbers for JSON, with None instead of an infinite number or NaN."""
+    """Return numbers for JSON. An infinite number or NaN becomes None."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
 
 
@@ -236,7 +237,7 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
 
 
 def json_in_page(contents: Mapping[str, Any]) -> str:
-    """Return JSON without any character sequence that could end its HTML element."""
+    """Return JSON that contains no sequence of characters that could end its HTML element."""
     return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -26,7 +26,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue without empty entries and without None."""
+    """Return the entries of a catalogue without empty entries and without entries that are None."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
@@ -36,7 +36,8 @@ class Licence:
 
     Attributes
     ----------
-    name : SPDX identifier; empty if the licence has no identifier and the publisher describes it in words.
+    name : SPDX identifier of the licence. It is empty if the licence has no identifier and the publisher describes the licence
+        in words.
     title, address : empty if nothing is stated.
     """
 
@@ -92,12 +93,12 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table of the release: its rows, or the members of linked tables.
+    """A table of the release. It contains the rows, or the members of linked tables.
 
     Attributes
     ----------
     files : the files that contain the table.
-    fields : its columns in order.
+    fields : the columns of the table in order.
     """
 
     file: TableFile
@@ -114,7 +115,7 @@ class Dataset:
     title : the publisher's title, which says that the data are synthetic.
     slug : a name of lower-case letters, digits and hyphens.
     identifier : the digest of release.json as a name (RFC 6920), the same at every address of the release.
-    address : the publisher's address of the release; the identifier if the publisher states none.
+    address : the publisher's address of the release. If the publisher states no address, it is the identifier.
     summary : the publisher's summary, or the description in the configuration; may be empty.
     provenance : the origin of the original records, and how the synthetic rows were made.
     card : all texts of the publisher.
@@ -139,7 +140,7 @@ class Dataset:
 
         Parameters
         ----------
-        sizes : lengths of the data files in bytes, if the entry states them.
+        sizes : lengths of the data files in bytes, if the entry states these lengths.
         """
         card, checksums = document.card, sorted(document.files.items())
         files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in checksums)
@@ -180,7 +181,7 @@ class Dataset:
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
     def part(self, name: str) -> str:
-        """Return the address of a part of the dataset, with its name as the fragment."""
+        """Return the address of a part of the dataset. The fragment of the address is the name of the part."""
         return f"{self.address.partition('#')[0]}#{name}"
 
 
@@ -217,7 +218,7 @@ def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
         yield Field(name=SYNTHETIC, kind="mark", label="Synthetic data: 1 in every row")
 
 
-# The files of a bundle and what each is for.
+# The files of a bundle, and the purpose of each file.
 
 # Media types by the endings of files. The formats of [bundle] have further media types.
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}

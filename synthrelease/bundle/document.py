@@ -117,7 +117,7 @@ def planned_parts(
 
     Parameters
     ----------
-    n_file : number of rows in the private file; None if the number of kept rows is published instead.
+    n_file : number of rows in the private file. It is None if the number of kept rows is published instead.
     n : number of rows that the release used.
     """
     persons = None if n_file is None else spec.persons(n_file)
@@ -183,7 +183,7 @@ def release_document(
 
     Parameters
     ----------
-    files : the data files of the bundle, each with its SHA-256 checksum.
+    files : the data files of the bundle, each with the SHA-256 checksum of the file.
     made_of_rows : the parts that options computed from the released rows.
     """
     spec = release.spec
@@ -226,9 +226,9 @@ def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPar
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
     """Return the interval for the exact criterion value; None if the noise gives no interval.
 
-    The interval depends on the other fields of the criterion, on the number n of released rows, and on `bounds` if the
-    criterion's value is computed from measurements. A value without noise is exact. If the noise is not added to the value, the
-    interval is an estimate from redrawn noise.
+    The interval depends on the other fields of the criterion and on the number n of released rows. If the criterion's value is
+    computed from measurements, it also depends on `bounds`. A value without noise is exact. If the noise is not added to the
+    value, the interval is an estimate from redrawn noise.
     """
     epsilon, level = part.epsilon_exact, number(float(LEVEL))
     if part.answered and bounds is not None:
@@ -248,7 +248,7 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval that follows from the distribution of the noise. The criterion value has its own noise, or shares
+    """Return the interval that follows from the distribution of the noise. The criterion value has separate noise, or shares
     noise with other values.
     """
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)

@@ -52,7 +52,8 @@ def estimates_part(
     Parameters
     ----------
     measured : the content of measurements.json.
-    not_a_sample : the reasons why there is no interval for a population; None to get the part as version 1.0.0 wrote it.
+    not_a_sample : the reasons why there is no interval for a population. With None, the function returns the part as version
+        1.0.0 wrote it.
 
     Raises
     ------
@@ -120,9 +121,10 @@ def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Return the document with its estimates, or without them if they cannot be computed.
+    """Return the document with its estimates. If the estimates cannot be computed, return the document without them.
 
-    The estimates follow from public values, after the budget is spent. So no error in computing them may stop the release.
+    The estimates follow from public values, after the budget is spent. So an error in computing the estimates must not stop the
+    release.
     """
     try:
         part = None if measured is None else estimates_part(document, measured, declared(document, specification))
@@ -234,7 +236,7 @@ def read_lines(content: bytes) -> list[EstimateLine]:
 
     Raises
     ------
-    Unexpected, ValueError : when the content is no table of estimates.
+    Unexpected, ValueError : when the content is not in the form of a table of estimates.
     """
     table = csv.DictReader(io.StringIO(content.decode("utf-8")))
     if tuple(table.fieldnames or ()) != COLUMNS:

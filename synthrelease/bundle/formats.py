@@ -94,8 +94,8 @@ def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] =
     """For every column, return a valid and unique name in the package. Names that are already valid do not change.
 
     In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
-    another character, or is reserved, gets the prefix "v_". Long names are cut. If another column has this name already, the
-    smallest number from 2 upwards that makes it unique is appended.
+    another character, or is reserved, gets the prefix "v_". Long names are cut. If another column has this name already, a
+    number is appended. It is the smallest number from 2 upwards that makes the name unique.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
 
     Parameters
     ----------
-    labels : the labels of its columns.
+    labels : the labels of the columns of the table.
     """
     packages = [package for name, package in PACKAGES.items() if name in bundle.formats]
     return {f"{STEM}.{package.ending}": _estimates_bytes(package, frame, labels) for package in packages}

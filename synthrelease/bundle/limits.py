@@ -56,8 +56,8 @@ def laplace_interval(
     Parameters
     ----------
     value : the released criterion value.
-    rows : the number of rows from which it was computed. This number determines the grid.
-    best, worst : the range of exact values; None if there is no worst value.
+    rows : the number of rows from which the criterion value was computed. This number determines the grid.
+    best, worst : the range of exact criterion values. `worst` is None if there is no worst value.
     passed_below : the threshold, if the value was released only because it did not exceed the threshold. None if the decision
         to release did not use the value's noise.
 
@@ -108,7 +108,7 @@ def one_noise_interval(
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
     """Return the largest exact value, in steps, for which a released value of at most `released` still has probability above
-    `tail`; None if there is no largest value.
+    `tail`. The result is None if there is no largest value.
     """
 
     def probability(exact: int) -> float:
@@ -165,7 +165,7 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
     """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules,
     and not only for the drawn rows.
 
-    None if the value for the drawn rows, or the error of the draw, has no upper limit.
+    The result is None if the value for the drawn rows, or the error of the draw, has no upper limit.
     """
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
@@ -183,8 +183,8 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
     Parameters
     ----------
-    largest : number of columns of the tables whose cells the limit covers, all at once. By default, this is the number of the
-        criterion.
+    largest : the number of columns of the tables whose cells the limit covers. The limit covers all these cells at once. By
+        default, this is the number of the criterion.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -199,7 +199,7 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
     """Return the first criterion that bounds the error of every bin of every column. Some of these criteria also cover tables
     of several columns.
 
-    None if there is no such criterion, or if the criterion values refer only to a piece of the original rows.
+    The result is None if there is no such criterion, or if the criterion values refer only to a piece of the original rows.
     """
     if document.figures_about:
         return None
@@ -252,7 +252,7 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
     """Return the largest probability that the upper end of an interval is too low.
 
-    None if the interval is only an estimate, or if there is no interval.
+    The result is None if the interval is only an estimate, or if there is no interval.
     """
     how = None if part.interval is None else part.interval.how
     if how is None or how == "redrawn noise":

@@ -67,7 +67,8 @@ def _model_part(
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
     """Return a document with the questions that were measured directly, and their answers if they can be computed.
 
-    The answers follow from public values, after the budget is spent. So no error in computing them may stop the release.
+    The answers follow from public values, after the budget is spent. So an error in computing the answers must not stop the
+    release.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Handle the options of a release by name: their parts of release.json, the files they make, and their sections of the card.
+"""Handle the options of a release by name. Each option has parts of release.json, files that it makes, and sections of the
+card.
 
 Short options are here. `imputation` and `series` have modules of their own.
 """
@@ -45,7 +46,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, with weights if the release has them. Also the parts of release.json and the files that options
+    """The released table, with weights if the release has weights. Also the parts of release.json and the files that options
     made from its rows.
     """
 
@@ -179,7 +180,7 @@ class CardStatement:
 
 
 class CardColumn(NamedTuple):
-    """A column of a table on the card: its heading and its style."""
+    """A column of a table on the card. It has a heading and a style."""
 
     heading: str
     kind: Literal["", "number", "wide"] = ""
@@ -194,7 +195,7 @@ class CardSection:
     place : the position of the section: after the sections about the rows, or after the sections about the guarantee and the
         charges.
     label : label of the table for screen readers.
-    rows : the cells of each row; the first cell is its heading.
+    rows : the cells of each row. The first cell of a row is its heading.
     """
 
     anchor: str

@@ -31,7 +31,7 @@ _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 
 
 
 def shortened(text: str, characters: int) -> str:
-    """Return a text cut to at most `characters` characters, with "…" at the end if it was longer."""
+    """Return a text that is cut to at most `characters` characters. A text that was longer ends with "…"."""
     return text if len(text) <= characters else text[: characters - 1].rstrip() + "…"
 
 
@@ -51,7 +51,7 @@ MAX_PAIRS, MAX_BINS = 36, 64
 MOST_BARS, FEW_BARS = 400, 40
 """If a column has more than MOST_BARS bins, only the FEW_BARS bins with the most rows are drawn."""
 SPARSE = 0.01
-"""The scale of colours of a heat map covers only bins with at least this share of the rows. Otherwise bins of a few rows
+"""The scale of colours of a heat map covers only bins that have at least this share of the rows. Otherwise bins of a few rows
 could make all other bins pale."""
 _WIDTH = 340.0
 
@@ -99,8 +99,8 @@ def distribution(
 ) -> Markup:
     """Return a bar chart of one column. The chart shows the share of each bin, and the range that contains the original share.
 
-    A bar is hollow if its error may be half of the share or more. If there are very many bins, such as areas, only the bins
-    with the most rows are drawn.
+    A bar is hollow if the error of its share may be at least half of the share. If there are very many bins, such as areas,
+    only the bins with the most rows are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
@@ -226,7 +226,9 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """Return a picture of the charge tree: every node below its parent, with its epsilon and the rule of its parts."""
+    """Return a picture of the charge tree. It shows every node below its parent, with the epsilon of the node and the rule of
+    its parts.
+    """
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
     description = f"Privacy charges, each node followed by its parts. {tree}."

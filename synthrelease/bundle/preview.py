@@ -133,7 +133,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
     spec : the configuration with the new texts and totals. All other settings must be as in the configuration that made the
         bundle.
-    keep : function that stores each table of rows, which is made piece by piece.
+    keep : function that stores each table of rows. The table is made block by block.
 
     Raises
     ------

@@ -126,10 +126,15 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
         raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
     document, published = load_without_rows(release)
     if published.linked is not None:
-        raise InputError(f"{published.folder}: expected a release of one table, found linked tables.")
+        raise InputError(
+            f"{published.folder}: rows of a group need a release of one table: expected such a release, found linked tables."
+        )
     asked = parse_condition(condition, published)
     if asked.rule is None:
-        raise InputError('expected a condition, such as "age >= 80", found none. All rows are in data.csv.')
+        raise InputError(
+            'a group of rows needs a condition: expected a condition, such as "age >= 80", found no condition. All rows are '
+            "in data.csv."
+        )
     group = estimate(published, f"share {condition}").terms[0]
     if not group.rows_low:
         high = "" if group.rows_high is None else f" (at most {group.rows_high:,})"
@@ -176,8 +181,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose tables one after another, as long as one model can contain all of them. Tables with the most columns of the
-    condition come first.
+    """Choose tables one after another, as long as one model can contain all of these tables. Tables with the most columns of
+    the condition come first.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []

@@ -37,8 +37,8 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
     """Return the part on the series for a bundle that is written again.
 
-    A new erratum must correct exactly the release that is written again. If the release is itself an erratum, it still corrects
-    the same earlier release.
+    A new erratum must correct exactly the release that is written again. If the release is itself an erratum, it continues to
+    correct the same earlier release.
 
     Parameters
     ----------
@@ -53,9 +53,14 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
     if new.corrects is None or new.corrects == (None if old_series is None else old_series.corrects):
         return new
     if new.corrects.digest != sha256(content):
-        raise OtherRelease("[series] corrects: expected the release that is written again, found another release.")
+        raise OtherRelease(
+            "[series] corrects names another release: expected the release that is written again, found another release."
+        )
     if old.card.version == document.card.version:
-        raise OtherRelease("[card] version: expected a version that differs from the corrected release.")
+        raise OtherRelease(
+            "[card] version is the version of the corrected release: expected a version that differs from the corrected "
+            "release."
+        )
     return new
 
 

@@ -183,7 +183,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return, in one sentence, the claim that SIGN.md asks a person to sign."""
+    """Return the statement of a release that SIGN.md asks a person to sign, in one sentence."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:

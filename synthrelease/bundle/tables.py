@@ -66,7 +66,7 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """The columns of a file of released rows, and its rows in batches that are made on demand."""
+    """The columns of a file of released rows, and the rows of this file in batches that are made on demand."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]

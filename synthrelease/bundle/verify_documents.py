@@ -183,7 +183,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
     if errors != errors_of(read, document.n_rows):
         yield f"expected the errors of the counts in {CSV}, found other errors"
     if as_csv(read) != without_exponents(files[CSV]):
-        yield f"{CSV}: expected the layout in which it was written, found another layout"
+        yield f"{CSV}: expected the layout that synthrelease writes, found another layout"
     for name, content in table_files(document, read).items():
         if files.get(name) != content:
             yield f"{name}: expected the lines of {CSV}, found other lines"
@@ -278,5 +278,5 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
                 for package, writer, running in versions
                 if writer != running
             ]
-            expected_words = "expected the rows, labels and missing codes of the table as they were written, found others"
+            expected_words = "expected the rows, labels and missing codes of the table as they were written, found other values"
             yield f"{name}: {expected_words}{''.join(hints)}"

@@ -139,7 +139,7 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
 
 def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes) -> Iterator[str]:
     if read.dumped() != content:
-        yield "expected the layout in which it was written, found another layout"
+        yield "expected the layout that synthrelease writes, found another layout"
     if read.n_rows != document.n_rows:
         yield f"expected {document.n_rows} rows, found {read.n_rows}"
     columns = {column.name: column for column in document.columns}
@@ -303,7 +303,10 @@ def _not_stated(document: ReleaseDocument) -> Iterator[str]:
     """Yield a sentence for each statement about criterion values that a release of an older version lacks."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
-        yield f"No criterion value has a limit for the file, because documents of version {document.written_by} have none."
+        yield (
+            f"No criterion value has a limit for the file, because documents of version {document.written_by} state no such "
+            "limits."
+        )
     apart = document.selection.joint_test is not None and all(part.noise is None for part in document.criteria)
     if document.provisional and apart:
         yield f"Each criterion value has separate noise, as in runs of version {document.run_by}."

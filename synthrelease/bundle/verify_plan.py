@@ -1,4 +1,4 @@
-"""Check the plan: recompute from the published specification everything that was fixed before the run."""
+"""Check the plan. Everything that was fixed before the run is recomputed from the published specification."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _parts(document: ReleaseDocument) -> Iterator[str]:
         yield f"configuration: expected transformation, generator and projection, found {', '.join(parts) or 'none'}"
         return
     if parts["transformation"] != {column.name: column.binning for column in document.columns}:
-        yield "configuration: the transformation does not name the bins of the schema"
+        yield "configuration: the bins that the transformation names are not the bins of the schema"
     for column in document.columns:
         if column.binning not in column.alternatives:
             yield f"schema: column {column.name!r}: its bins {column.binning!r} are not among its alternatives"

@@ -74,7 +74,7 @@ class QuietCommand(TyperCommand):
         for parameter in self.params:
             argument = ctx.params.get(parameter.name)
             for value in argument if isinstance(argument, list | tuple) else [argument]:
-                # typer gives a path; before its version 0.20, it gives the text of the path
+                # typer passes a path; before its version 0.20, typer passes the text of the path
                 if isinstance(value, Path) or (isinstance(value, str) and _kind(parameter) == "path"):
                     checked_path(value)
         return super().invoke(ctx)
@@ -118,8 +118,8 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Return a command of typer that calls a function. The options are the parameters of the function, or, if the only
-    parameter is a dataclass, the fields of this dataclass; hidden options are left out.
+    """Return a command of typer that calls a function. The options are the parameters of the function. If the only parameter is
+    a dataclass, the options are the fields of this dataclass. Hidden options are left out.
     """
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
     source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
@@ -149,7 +149,7 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Return the parameter as typer reads it: names with commas as one text, repeated values as a list."""
+    """Return the parameter as typer reads it. Names with commas are one text, and repeated values are a list."""
     default: Any = parameter.default
     if option.comma:
         kind, default = str | None, None

@@ -225,8 +225,8 @@ def leave_out(
 ) -> None:
     """Take columns out of a configuration and its acceptance file. Reads no data.
 
-    Removes rules, criteria, intended queries and texts about a column. Removes its name from tables and groups. Comments and
-    layout stay. If a decision is needed first, the command states the decision and writes nothing.
+    Removes rules, criteria, intended queries and texts about a column. Removes the name of the column from tables and groups.
+    Comments and layout stay. If a decision is needed first, the command states the decision and writes nothing.
 
     Parameters
     ----------

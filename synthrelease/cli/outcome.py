@@ -1,4 +1,5 @@
-"""Print the result of a release at the terminal: what was made, where it is, its cost, its quality, what to do next.
+"""Print the result of a release at the terminal. Say what was made, where it is, what it cost, how good it is, and what to do
+next.
 
 All printed facts are in release.json, which is public.
 """
@@ -30,7 +31,7 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Copied:
-    """A path or a command that is printed on one line of any length, so that a reader can copy it."""
+    """A path or a command that is printed on one line of any length, so that a reader can copy the line."""
 
     text: str
 

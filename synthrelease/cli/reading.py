@@ -41,7 +41,7 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
     """Compute the tables of the five source papers again.
 
     Shows the computed tables beside the printed values. Reads no file of yours and spends nothing. The result is the page
-    docs/sources.md, with the errors found in the papers. All tables take about 70 CPU seconds.
+    docs/sources.md, with the errors that were found in the papers. All tables take about 70 CPU seconds.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def audit(
         check_free_name(out, "a file")
     parts: list[Part] = [chosen.value for chosen in part or ()]
     if release is not None and only:
-        raise InputError("--release: expected without --only, found both.")
+        raise InputError("--release already names what to check: expected no --only beside it, found both options.")
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
@@ -162,8 +162,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print, for each case, the claimed privacy loss, the largest loss that was found, and its parts due to noise and to
-    choices.
+    """Print three numbers for each case: the claimed privacy loss, the largest loss that was found, and the parts of this loss
+    that are due to noise and to choices.
     """
     from synthrelease.studio.audit.losses import installed
 
@@ -250,7 +250,7 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
 
 
 def _plain(bound: Bound) -> dict[str, Any]:
-    """Return a bound as a dict for JSON. An infinite limit becomes None."""
+    """Return a bound as a dict for JSON. An infinite limit is written as None."""
     names = ("question", "kind", "answer", "low", "high", "unit", "confidence", "acceptance", "n_rows")
     return {name: getattr(bound, name) for name in names} | {
         "shares": list(bound.shares) if bound.kind == "count" else None,
@@ -325,8 +325,8 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
     """Print the table [[plugins]] of a package, and try its parts.
 
-    Runs its criteria and generators on small tables. Exits with code 5 if a criterion or generator fails. Runs the code of the
-    package.
+    Runs the criteria and generators of the package on small tables. Exits with code 5 if a criterion or generator fails. Runs
+    the code of the package.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def print_report(report: Report) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text in which characters that cannot be printed are replaced by their escape codes."""
+    """Return a text in which escape codes replace the characters that cannot be printed."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
@@ -469,10 +469,10 @@ def estimate(
     from synthrelease.answers.estimates import trend
 
     if as_json and as_csv:
-        raise InputError("expected --json or --csv, found both.")
+        raise InputError("--json and --csv exclude each other: expected one of these options, found both.")
     *folders, question = words
     if not folders:
-        raise InputError("expected the folder of a release and a question, found only one argument.")
+        raise InputError("the question is missing: expected the folder of a release and a question, found only one argument.")
     if len(folders) == 1:
         answer = ask(folders[0], question, confidence=confidence, together=together)
     else:

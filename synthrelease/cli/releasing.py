@@ -427,7 +427,7 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
 def typed(*words: object, ends: Collection[int] = ()) -> int:
     """Print a command as a steward would type it, and run it. Return its exit code.
 
-    Raises typer.Exit if the exit code is neither 0 nor in `ends`.
+    Raises typer.Exit if the exit code of the command is neither 0 nor in `ends`.
     """
     from synthrelease.cli import app
 
@@ -521,7 +521,7 @@ def _until_released(command: Callable[[], None]) -> None:
 
 
 File = tuple[str, str | None]
-"""A file of rows, and the file of its members or None."""
+"""A file of rows, and the file of the members of these rows or None."""
 
 
 def _survey(folder: Path) -> tuple[File, File]:
@@ -586,11 +586,11 @@ class Demonstration:
     Attributes
     ----------
     config : path of the shipped configuration.
-    files : writes the public and the confidential file into a folder, and returns their paths.
+    files : writes the public file and the confidential file into a folder, and returns the paths of these files.
     dataset : name of the dataset in the ledger.
     limit, delta_limit : limits of the ledger.
     minutes : time limit of the rehearsal.
-    planned : number of rows for which the plan is shown; None for no plan.
+    planned : number of rows for which the plan is shown; None if no plan is shown.
     questions : questions for `estimate`.
     queries : questions for `bound`, each with the condition of --given ("" for none).
     """

@@ -108,10 +108,11 @@ def representation_mistakes(
     yield from unknown_columns(schema, "representation", representation)
 
 
-# The marginal tables that a criterion compares, and their number. There are about d^k / k! tables of at most k of d columns,
-# and 2^d tables in all. So the default is all tables for up to `WIDE` columns, and tables of at most three columns for more.
-# The table of all columns is a single table and costs as much as any other table. So "all columns" names only this table, and
-# not the tables of fewer columns.
+# The marginal tables that a criterion compares, and their number.
+#
+# There are about d^k / k! tables of at most k of d columns, and 2^d tables in all. So the default is all tables for up to
+# `WIDE` columns, and tables of at most three columns for more. The table of all columns is a single table and costs as much as
+# any other table. So "all columns" names only this table, and not the tables of fewer columns.
 
 MAX_TABLES = 100_000
 """Largest number of compared tables, for example all tables of sixteen columns. More would take hours."""

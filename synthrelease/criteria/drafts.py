@@ -219,7 +219,8 @@ _MOST_BY = 6  # Largest number of columns by which a drafted share of rows is gr
 # Smallest number of bins for which the median may lie in a neighbouring bin. Three of so many bins are at most a quarter of all
 # bins.
 _BINS_OF_NEIGHBOURS = 12
-# Smallest number of rows of the file per cell of the columns in faithfulness. With so many rows, most rows have a similar row.
+# Smallest number of rows of the file for each cell of the table over the columns in faithfulness. With so many rows, most rows
+# have a similar row.
 _ROWS_FOR_A_CELL = 4
 
 

@@ -213,11 +213,13 @@ class SumErrors:
 KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 
 
-# Criterion values that share one noise vector. Nothing here is private. These are the criterion values of a table that a joint
-# test accepted, in a release with pure differential privacy. All of these values are fixed before any value is released. One
-# noise vector costs the sum of the epsilons that the values would have cost separately (theory 4.4, figures that share a
-# noise). Criterion values that decide a round cannot share noise, because the limits of bounds would not hold (theory 13.1,
-# limit behind an accepted figure). If one value passed, this would be evidence about the noise of the other values.
+# Criterion values that share one noise vector. Nothing here is private.
+#
+# These are the criterion values of a table that a joint test accepted, in a release with pure differential privacy. All of
+# these values are fixed before any value is released. One noise vector costs the sum of the epsilons that the values would have
+# cost separately (theory 4.4, figures that share a noise). Criterion values that decide a round cannot share noise, because the
+# limits of bounds would not hold (theory 13.1, limit behind an accepted figure). If one value passed, this would be evidence
+# about the noise of the other values.
 
 MECHANISM = "K-norm: one noise for several figures"
 """The name of the mechanism for a criterion value that shares its noise with other values."""
@@ -414,11 +416,12 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
     return "".join(f"; {text}" for text in (which.get(values, ""), limits, grids) if text)
 
 
-# The table, cell, group or coefficient with the largest error, named on public data. An offender contains exact counts without
-# noise. So `offender` takes a `PublicCounts`, which only a rehearsal makes, from a public file. A release keeps its counts in
-# `enclave.door.PrivateCounts`. This class gives the counts only to a mechanism inside `spend`, and returns noisy values. A
-# release calls only a criterion's `query`, which neither makes nor takes a `PublicCounts`. tests/test_architecture.py forbids
-# `PublicCounts(` and `.offender(` in modules that a release runs.
+# The table, cell, group or coefficient with the largest error, named on public data.
+#
+# An offender contains exact counts without noise. So `offender` takes a `PublicCounts`, which only a rehearsal makes, from a
+# public file. A release keeps its counts in `enclave.door.PrivateCounts`. This class gives the counts only to a mechanism
+# inside `spend`, and returns noisy values. A release calls only a criterion's `query`, which neither makes nor takes a
+# `PublicCounts`. tests/test_architecture.py forbids `PublicCounts(` and `.offender(` in modules that a release runs.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,10 @@ Private: the counts of the table by group and bin, and the exact values of its r
 `criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public. The candidate's numbers
 are attributes of the classes below.
 
-Neighbours replace one record, so one group loses a row and one group gets a row. The error of a share or of a cumulative share
-of a group of m released rows moves by at most 1/m, the excess beyond a window by at most 1, and a resized mean by at most the
-width of the range over the size of the group (theory 3.3, conditional means, 3.11, 3.12 and 3.14). Counts are whole numbers,
-and a mean comes from a correctly rounded sum.
+Neighbours replace one record, so one group loses a row and one group gets a row. Let a group have m released rows. The error of
+a share or cumulative share of this group moves by at most 1/m, and the excess beyond a window by at most 1. A resized mean
+moves by at most the width of the range over the size of the group (theory 3.3, conditional means, 3.11, 3.12 and 3.14). Counts
+are whole numbers, and a mean comes from a correctly rounded sum.
 """
 
 from __future__ import annotations

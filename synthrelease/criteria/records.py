@@ -18,6 +18,7 @@ from synthrelease.data.schema import Binning, PublishedColumn, Transformation, v
 from synthrelease.errors import listing
 
 # Intervals of the values that records of a cell can have. Every operation on intervals is rounded as it is for single records.
+#
 # Rounded sums, products and maxima of floats are monotone in each term. So an interval that is computed by the same steps
 # contains the result for every single record, with its rounding.
 

@@ -21,7 +21,8 @@ Result = TypeVar("Result")
 MOST_THREADS = 8
 """Largest number of threads. The number of parts of a file in memory is at most two larger."""
 
-# Bytes that must be free for each thread: its stack, 8 MiB by default, and what it needs for a part of a file.
+# Bytes that must be free for each thread. They cover the stack of the thread, 8 MiB by default, and the memory that it needs
+# for a part of a file.
 _MEMORY_OF_A_THREAD = 2**26
 
 
@@ -37,7 +38,7 @@ class Ahead(Generic[Part, Result]):
     Parameters
     ----------
     work : function that processes a part, in a thread.
-    parts : function that returns the next part of the file, or None at the end; called in the thread of the caller.
+    parts : function that returns the next part of the file, or None at the end. The thread of the caller calls this function.
     """
 
     def __init__(self, work: Callable[[Part], Result], parts: Callable[[], Part | None]):
@@ -57,7 +58,8 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part and its result; None at the end. An error of reading or processing the part is raised here.
+        """Return the next part and its result. Return None at the end of the file. An error of reading or processing the part
+        is raised here.
 
         Parameters
         ----------
@@ -86,7 +88,9 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Return the parts that follow the latest part, without their results. These parts will be requested again."""
+        """Return the parts that follow the latest part, without the results of these parts. These parts will be requested
+        again.
+        """
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

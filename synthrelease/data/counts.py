@@ -27,7 +27,8 @@ _FEW_ROWS = 2**14
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_rows,) int64 codes of the cells of rows, from the (n_rows,) bins of every column; there is at least one column.
+    """Return (n_rows,) int64 codes of the cells of rows, from the (n_rows,) bins of every column. At least one column is
+    needed.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
 class PackedBins(Sequence[np.ndarray]):
     """The bins of many columns in little memory: the columns of each of `layout.packs` share one integer.
 
-    Item c is the (n_rows,) array of the bins of column c. It is computed at each access and not stored.
+    Item c is the (n_rows,) array of the bins of column c. The array is computed at each access and not stored.
 
     Attributes
     ----------
@@ -206,7 +207,7 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows, given by the (n_rows,) integers of every word; the first word is the most significant one.
+        """Sort rows, which are given by the (n_rows,) integers of every word. The first word is the most significant word.
 
         A word encodes many columns, so the first word alone orders nearly all rows. Only rows that share the first word are
         sorted by the other words. At least one word is needed.
@@ -308,7 +309,7 @@ class Addends:
         self._doubles = doubles if self.exact else None
 
     def sums(self, codes: np.ndarray, n_cells: int, rows: slice = slice(None)) -> np.ndarray:
-        """Return the (n_cells,) exact sums of the values of some rows, all by default, by the code of each row's cell."""
+        """Return the (n_cells,) exact sums of the values of some rows (all rows by default), by the code of each row's cell."""
         if self._only:
             return np.bincount(codes, minlength=n_cells) * self._only
         if self._doubles is not None:
@@ -468,7 +469,7 @@ class Counts:
         return Counts.known(self.layout, counts, words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
-        """Return the same cells with new counts, given as (n_cells,) integers of at least 0; cells with count 0 are dropped."""
+        """Return the same cells with new counts, given as (n_cells,) integers of at least 0. Cells with count 0 are dropped."""
         other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
         return other if other.counts.all() else other.keep(other.counts != 0)
 
@@ -498,8 +499,8 @@ class Counts:
         return self.digest() == other.digest()
 
     def digest(self) -> str:
-        """Return the SHA-256 digest of layout, cells and counts. It does not depend on the order of the rows or the file
-        format.
+        """Return the SHA-256 digest of layout, cells and counts. The digest does not depend on the order of the rows or the
+        file format.
 
         The digest covers the codes of the cells; where the layout has no codes, it covers the bins, column after column.
         """

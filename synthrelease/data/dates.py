@@ -74,8 +74,8 @@ class DateFormat:
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
-        """Return the date in a text; None if the text is no date in one of the formats. If the format has no day or no month,
-        the result is the first day or month.
+        """Return the date in a string; None if the string is no date in one of the formats. If the format has no day or no
+        month, the result is the first day or month.
         """
         for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
             groups = {"m": "1", "d": "1"} | match.groupdict()
@@ -93,7 +93,9 @@ class DateFormat:
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two formats differ only in the order of day and month, so that a text such as 02/03/2020 fits both."""
+    """Return whether two formats differ only in the order of day and month, so that a string such as 02/03/2020 fits both
+    formats.
+    """
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
 

@@ -49,7 +49,7 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
             cells = np.flatnonzero(open_[:, column])
             if gap is None or not len(cells):
                 continue
-            possible = np.ones((len(cells), gap), dtype=bool)  # the missing bin is the last one
+            possible = np.ones((len(cells), gap), dtype=bool)  # the bin of missing values is the last bin
             for mask in plausibility.masks:
                 if column in mask.columns:
                     possible &= _possible(mask, column, table, cells, open_[cells])[:, :gap]

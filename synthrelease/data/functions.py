@@ -90,7 +90,8 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
-    """Return two (n_bins,) arrays: whether a comparison is true for all values of a bin, and whether it is true for none.
+    """Return two (n_bins,) arrays. The first says whether a comparison is true for all values of a bin, the second whether it
+    is true for no value.
 
     A comparison with a value is unknown for the bin of missing values, so both entries of that bin are False.
     """
@@ -105,6 +106,6 @@ def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
     for bin_, (low, high) in enumerate(zip(*column.value_limits, strict=True)):
         at_ends = [HOLDS[part.operator](value, float(part.value)) for value in (low, high)]
         if part.operator in ("==", "!=") and low < float(part.value) < high:
-            continue  # true of some values, and false of others
+            continue  # true for some values, and false for other values
         surely[bin_], never[bin_] = all(at_ends), not any(at_ends)
     return surely, never

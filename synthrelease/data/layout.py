@@ -1,5 +1,5 @@
-"""Describe the public shape of a table of counts: names of columns, numbers of bins, and columns that share one integer
-code.
+"""Describe the public shape of a table of counts. The shape has names of columns, numbers of bins, and columns that share one
+integer code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ have one bin.
 Columns = tuple[int, ...]
 """Positions of some columns of a layout. The choice of columns is public."""
 CellLimit = float
-"""Largest number of cells of a table. The number may depend on private counts: it affects time and memory, never the result."""
+"""Largest number of cells of a table. This number may depend on private counts. It affects time and memory, but never the
+result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +39,8 @@ class Layout:
 
     Attributes
     ----------
-    numbers : per column, the representative value of each bin, or None for a bin without one; empty if the values are not
-        known. Two layouts that differ only in `numbers` compare as equal.
+    numbers : per column, the representative value of each bin, or None for a bin without such a value. The field is empty if
+        the values are not known. Two layouts that differ only in `numbers` compare as equal.
     """
 
     columns: tuple[str, ...]
@@ -104,7 +105,8 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """One column combines a group of indicator columns. This rule computes its atomic bin from the bins of those columns.
+    """One column combines a group of indicator columns. This rule computes the atomic bin of the column from the bins of those
+    columns.
 
     Attributes
     ----------

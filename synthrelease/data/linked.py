@@ -40,11 +40,11 @@ class Linked:
     names : the columns of a member.
     slots : for each possible member, the names of its columns in the wide record, in the order of `names`.
     whole : the columns of `names` in which an existing member always has a value; in the other columns a value may be missing.
-    least : smallest number of members of a root that is kept.
-    more : what happens to a root with more members than slots: "first" keeps its first members, "drop" excludes the root with
-        all its members.
+    least : the smallest number of members that a kept root has.
+    more : the treatment of a root with more members than slots. "first" keeps the first members of the root, and "drop"
+        excludes the root with all its members.
     order : columns of the members' file by which the members of a root are ordered.
-    reference : (column, text) that identifies the members who come first; None if there is no such rule.
+    reference : (column, string) that identifies the members who come first; None if there is no such rule.
     """
 
     key: str
@@ -79,7 +79,7 @@ class Linked:
 
         Parameters
         ----------
-        names, sizes : the columns of the table, and their numbers of bins.
+        names, sizes : the columns of the table, and the number of bins of each column.
 
         Returns
         -------
@@ -107,7 +107,8 @@ class Linked:
 
         Parameters
         ----------
-        names, sizes, bins : for each column of the wide record its name, its number of bins, and the (n_rows,) bin of each row.
+        names, sizes, bins : for each column of the wide record, the name, the number of bins, and the (n_rows,) bin of each
+            row.
         """
         number = self.numbers(bins[names.index(self.size)])
         for index, slot in enumerate(self.slots):
@@ -121,7 +122,7 @@ class Linked:
         ----------
         names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
         ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. The list contains all
-            slots of a column, or none of them.
+            slots of a column, or no slot of this column.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
@@ -145,7 +146,7 @@ class Linked:
 
         Parameters
         ----------
-        known : the columns of the wide record; a name among these stands for itself.
+        known : the columns of the wide record. A name among these columns stands for this column itself.
         """
         plain = name.removeprefix(FIRST).removeprefix(OTHER)
         if name in known or plain not in self.names:
@@ -158,8 +159,8 @@ class Linked:
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return statements by column of the wide record. A statement about a column of members applies to every slot that has no
-    statement of its own.
+    """Return statements by column of the wide record. A statement about a column of members applies to every slot for which
+    there is no separate statement.
     """
     if linked is None:
         return dict(stated)

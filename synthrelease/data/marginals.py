@@ -49,7 +49,7 @@ def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndar
 
     Parameters
     ----------
-    into : for each bin of the axis, its new bin, from 0 to `size` - 1; bins with the same new bin are summed.
+    into : for each bin of the axis, the new bin of this bin, from 0 to `size` - 1. Bins with the same new bin are summed.
     """
     merged = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
     np.add.at(np.moveaxis(merged, axis, 0), np.asarray(into), np.moveaxis(table, axis, 0))
@@ -301,7 +301,7 @@ class _Kept:
 
     Attributes
     ----------
-    mask : its columns, as bits of an integer.
+    mask : the columns of the marginal, as bits of an integer.
     cells : how many numbers are stored.
     """
 
@@ -312,7 +312,7 @@ class _Kept:
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
     def work(self, n_columns: int) -> int:
-        """Return how many numbers must be read to compute a marginal of `n_columns` columns from this one."""
+        """Return how many numbers must be read to compute a marginal of `n_columns` columns from this marginal."""
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 
@@ -460,8 +460,8 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return for each group of columns the codes of the cells of every part; an empty list for a full array or if a group is
-    too large.
+    """Return for each group of columns the codes of the cells of every part. The list is empty for a full array, or if a group
+    is too large.
     """
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []

@@ -45,7 +45,7 @@ class BinnedCounts(Counts):
         return table
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """Return the stored result with this key; compute and store it if it is absent.
+        """Return the stored result with this key. If there is no such result, compute and store it.
 
         The result must depend only on these rows and the key.
         """
@@ -112,7 +112,7 @@ class RowsOnBins:
 
     Attributes
     ----------
-    rows : the definition of the rows that a root makes.
+    rows : the definition of the rows that each root makes.
     wide : the transformation of the wide record.
     own : the columns whose exact values are counted; all slots have the same atomic bins in these columns.
     """

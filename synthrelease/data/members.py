@@ -30,13 +30,13 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """The rows that a root makes in the table of members, and the names of their columns.
+    """The rows that a root makes in the table of members, and the names of the columns of these rows.
 
     Attributes
     ----------
     linked : how members are arranged in the wide record.
-    of : "members": a row for each member. "others": a row for each member but the first, whose columns are named first.NAME.
-        "pairs": a row for each ordered pair; other.NAME is a column of the second member.
+    of : "members": a row for each member. "others": a row for each member except the first member, whose columns are named
+        first.NAME. "pairs": a row for each ordered pair; other.NAME is a column of the second member.
     wide : the columns of the wide record; a row has all columns of its root.
     names : the columns of the rows. NAME is a column of the member, and "first.NAME - NAME" is a difference of numbers.
     """
@@ -119,8 +119,8 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) -> tuple[list[float], np.ndarray]:
-    """Return the distinct differences between the numbers of two columns, increasing, and a matrix with the index of the
-    difference for each pair of bins.
+    """Return the distinct differences between the numbers of two columns in increasing order. Also return a matrix with the
+    index of the difference for each pair of bins.
 
     If one of the two bins has no number, the index equals the number of differences.
     """

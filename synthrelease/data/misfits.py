@@ -15,8 +15,8 @@ from synthrelease.data.schema import Column, Schema
 from synthrelease.errors import listing
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
-"""Codes for values that have no bin: a missing value, a value outside the bounds or categories, and a text that is no number or
-date.
+"""Codes for values that have no bin. Such a value is missing, outside the bounds or categories, or a string that is no number
+or date.
 """
 TOGETHER = "all rows of a person must be read together."
 NO_ROOTS = "no member has the key of a root: the two files have different keys, or write the keys differently."
@@ -84,7 +84,7 @@ class ReadColumns:
 
     Attributes
     ----------
-    of_roots : the columns of roots, without the number of members.
+    of_roots : the columns of roots, but not the number of members.
     of_members : the columns of members.
     places : for each slot, the positions of its columns in `of_members`.
     """
@@ -115,8 +115,8 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its names, description and alternatives. If the results for two slots are equal, both columns
-    give every text the same bin.
+    """Return a column without its names, description and alternatives. If the results for two slots are equal, the columns of
+    the two slots give every string the same bin.
     """
     return replace(column, name="", description="", alternatives={})
 

@@ -213,7 +213,7 @@ class Plausibility:
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
         """Return, for each bin of `lower`, the only bin of `upper` that the rules allow. Return None if some bin of `lower` has
-        no such bin or several.
+        no such bin, or several such bins.
         """
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)

@@ -157,7 +157,7 @@ class Binning:
 
     Raises
     ------
-    ValueError : when the missing bin is not the last one, contains a value or has a number.
+    ValueError : when the bin of missing values is not the last bin, contains a value or has a number.
     """
 
     name: str
@@ -306,7 +306,7 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
     Parameters
     ----------
-    labels : the labels of the bins. All sets without a label of their own share the last bin.
+    labels : the labels of the bins, in order. All sets without a label of their own share the last bin.
     """
     places = {label: place for place, label in enumerate(labels)}
     sets = ([name for bit, name in enumerate(names) if number >> bit & 1] for number in range(2 ** len(names)))
@@ -402,7 +402,7 @@ VALUES = 1000
 """Largest number of steps between the bounds of a column for which the specification states no step."""
 
 STEPS = 2**12
-"""Number of equal steps between the lowest and the highest score of a cell; scores are rounded to these steps."""
+"""Number of equal steps between the lowest and the highest score of a cell. The scores are rounded to these steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,8 @@ class Margin:
     labels : per column, the labels of its groups, in order.
     into : per column, (n_bins,) the group of every bin: of the atomic bins in a specification, of the released bins for a
         table.
-    totals : one number of at least 0 for each combination of groups; the group of the last column changes fastest.
+    totals : for each combination of groups, a number of at least 0. In the order of the combinations, the group of the last
+        column changes fastest.
     """
 
     columns: tuple[str, ...]
@@ -188,7 +189,9 @@ def _first_bins(into: Sequence[int]) -> list[int]:
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the (n_bins,) finest grouping of bins whose groups are unions of whole groups of both given groupings."""
+    """Return the (n_bins,) finest grouping of bins that both given groupings refine. So each of its groups is a union of whole
+    groups of either grouping.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,8 +1,8 @@
 """Read Parquet files, and convert columns of Arrow (which databases also provide) to texts.
 
 Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A date with
-a time is written as date, space and time of day, in the time zone of its column. A boolean is "True" or "False". A dictionary
-column has the texts of its values.
+a time is written as the date, a space and the time of day, in the time zone of its column. A boolean is "True" or "False". A
+dictionary column has the texts of its values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from synthrelease.sources.formats import check_parquet, rows_within
 from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uuid
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
-_NARROW = 2**14  # Whole numbers are used directly as codes if their range, counted from the smallest number, is at most this
+_NARROW = 2**14  # Whole numbers are used directly as codes if their range is at most this
 
 
 class StringTexts(LazyTexts):
@@ -194,8 +194,8 @@ def _as_text(scalar: Any) -> str | None:
 
 
 def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
-    """Yield the batches of a file with at most `most_rows` rows each and, if the file states its size, at most `most_bytes`
-    bytes.
+    """Yield the batches of a file with at most `most_rows` rows each. If the file states its size, a batch also has at most
+    `most_bytes` bytes.
 
     Raises
     ------

@@ -32,14 +32,14 @@ DENSE = 2**24
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CountedRows:
-    """The counts of some rows. They are private, and the repr shows nothing.
+    """The counts of some rows. The counts are private, and the repr shows no count.
 
     Attributes
     ----------
     cells : counts of the rows that have a bin in every column.
     n_rows : number of all rows. If a key identifies persons, `n_rows` is the largest possible number of records of that many
         persons.
-    problems : (column, kind) of forbidden values that occurred. If there are any, the cells are not used.
+    problems : (column, kind) of forbidden values that occurred. If such rows exist, the cells are not used.
     misfits : number of rows with a value without a bin, by (column, kind); number of rows read, by (column, READ).
     divided : whether rows of one key are in several files that are read separately.
     """
@@ -66,7 +66,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """A rule that assigns a bin to every text, one batch at a time, and records forbidden texts.
+    """A rule that assigns a bin to every string, one batch at a time, and records forbidden strings.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def _as_missing(digits: Digits, column: Column) -> Digits:
 
 def check_number_of_rows(n_rows: int) -> None:
     if n_rows > MOST_ROWS:
-        raise InputError(f"expected at most {MOST_ROWS} rows, found more.")
+        raise InputError(f"the file is too long: expected at most {MOST_ROWS} rows, found more rows.")
 
 
 class CellCount:

@@ -51,7 +51,7 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters for bytes that are not UTF-8, and the position after them.
+    """Return the characters that stand for bytes that are not UTF-8, and the position after these bytes.
 
     A line end is never among these bytes, so each row is read independently of other rows.
     """
@@ -110,7 +110,7 @@ class Blocks:
 
     Parameters
     ----------
-    file, compressed, encoding : the open file, whether it is gzip, and its encoding.
+    file, compressed, encoding : the open file, whether the file is compressed with gzip, and its encoding.
     longest : number of characters after which a line may be cut, because the rest is never read.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
@@ -145,7 +145,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Put bytes back, so that they are returned next."""
+        """Put bytes back. The next read returns these bytes first."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -177,8 +177,8 @@ def _without_half_a_letter(block: bytes) -> bytes:
 #
 # pyarrow's reader is fast, but accepts files that `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
 # that is never closed. So pyarrow gets only lines for which both readers must give the same fields; the positions of quotes and
-# line ends show this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses, and says what is wrong with
-# them.
+# line ends show this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses. It says what is wrong with
+# these lines.
 
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '
@@ -357,7 +357,9 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Set the field limit of `csv`, which belongs to the whole process, to the longest allowed text. Restore it at the end."""
+    """Set the field limit of `csv`, which belongs to the whole process, to the longest allowed text. Restore the earlier
+    setting at the end.
+    """
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
         yield
@@ -416,7 +418,8 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line has the needed columns with the specified delimiter, or with none of the usual delimiters.
+    """Check that the first line has the needed columns with the specified delimiter. If it has not, look for them with the
+    other usual delimiters.
 
     Raises
     ------

@@ -73,8 +73,8 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """A converter of a column of Python values to texts, one by one. Two values share a text if their texts are equal, and if
-    both or neither of them are typed values.
+    """A converter of a column of Python values to strings, one value at a time. Two values share a string if their strings are
+    equal, and if both values or neither value is typed.
 
     Texts are cached for the types in `_SAME_TEXT`, because within such a type, equal values have equal texts. Each type has its
     own cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal floats
@@ -141,8 +141,8 @@ def _utc(moment: datetime) -> str:
 
 
 NO_TEXT = "synthrelease.no_text"
-"""Name of the error handler for a text with bytes that are not UTF-8. It replaces the text by a text that no specification
-contains."""
+"""Name of the error handler for a text with bytes that are not UTF-8. The function replaces the string by a string that no
+specification contains."""
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
 _BROKEN = "expected a table that can be read to its end, found one that cannot."
 
@@ -152,7 +152,7 @@ def database_batches(uri: str, table: str | None, needed: Sequence[str], most_ro
 
     Raises
     ------
-    InputError : when a library is missing, the database does not answer, or it has no such table or column.
+    InputError : when a library is missing, when the database does not answer, or when the database has no such table or column.
     """
     return stoppable_batches(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 

@@ -47,14 +47,14 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Notes
     -----
-    The smaller of the subset and its complement is drawn, because the complement of a uniform subset is also a uniform subset.
+    The smaller of two sets is drawn, the subset or its complement. The complement of a uniform subset is also a uniform subset.
     Numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the earlier numbers,
     the next different number is uniform over the rest. So every set of this size is equally likely. Memory is at most a byte
     for each row.
     """
     rows = table.total
     if not 0 <= size <= rows:
-        raise ValueError("a subset has at least 0 rows and at most those of the table")
+        raise ValueError("a subset has at least 0 rows and at most the rows of the table")
     return table.with_counts(_drawn(table, size, entropy))
 
 
@@ -63,7 +63,7 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
     Parameters
     ----------
-    sizes : numbers of rows of the pieces; `PrivateCounts.split` checks them.
+    sizes : the number of rows of each piece. `PrivateCounts.split` checks these numbers.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return a (bound,) mask that is True at `size` random positions. It needs one byte of memory per position."""
+    """Return a (bound,) mask that is True at `size` random positions. The function needs one byte of memory per position."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -131,7 +131,7 @@ class Door:
 
     Attributes
     ----------
-    layout : the public columns and numbers of bins.
+    layout : the public columns and the number of bins of each column.
     n_file : number of all rows of the file, kept or not. This number is public and equal for all neighbours.
     entropy : source of randomness for mechanisms; in every release, the operating system.
     """
@@ -162,12 +162,12 @@ class Door:
         ----------
         charge : the planned charge of the mechanism, or several charges, whose sum the mechanism guarantees.
         mechanism : function that gets the counts and returns only values that its guarantee covers, or a guarded object whose
-            answers divide the charge (`PrivateTables`). It should not fail on any table.
+            answers divide the charge (`PrivateTables`). A mechanism should not fail on any table.
 
         Raises
         ------
         BudgetError : when the charge is not planned; nothing is read then.
-        PrivateFailure : when the mechanism fails. Its message, cause and frames are not passed on.
+        PrivateFailure : when the mechanism fails. The message, the cause and the frames of a failure are not passed on.
         """
         self._check_whole()
         self._meter.take_all(charge)
@@ -181,7 +181,9 @@ class Door:
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the table with another source of noise. Use it for public data only, because such noise protects nobody."""
+        """Return the table with another source of noise. Use seeded noise for public data only, because such noise protects
+        nobody.
+        """
         same = copy(self)
         same.entropy = entropy
         return same
@@ -219,7 +221,7 @@ class Door:
 
 
 class PrivateRows(Door):
-    """The rows of a private file that its public rules keep, as counts. Their number is private.
+    """The rows of a private file that its public rules keep, as counts. The number of kept rows is private.
 
     The rows have no plan yet. `with_plan` adds the charges that may be spent.
     """
@@ -228,7 +230,9 @@ class PrivateRows(Door):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Return every kept row. This publishes their number (`resizing.resize` says when the guarantee allows it)."""
+        """Return every kept row. A call publishes the number of kept rows (`resizing.resize` says when the guarantee allows
+        this).
+        """
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
@@ -244,7 +248,7 @@ class PrivateRows(Door):
 
 
 class PrivateCounts(Door):
-    """A private table as counts. They can be read only by spending a planned charge.
+    """A private table as counts. The rows can be read only by spending a planned charge.
 
     Attributes
     ----------
@@ -284,7 +288,7 @@ class PrivateCounts(Door):
 
         Parameters
         ----------
-        sizes : number of rows of each piece, at least 1, with the sum n. They must depend on public facts alone.
+        sizes : number of rows of each piece, at least 1, with the sum n. The sizes must depend on public facts alone.
 
         Raises
         ------

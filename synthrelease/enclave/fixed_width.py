@@ -23,7 +23,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
 
 _RECORD = ""  # Key of the record type among the names of columns. No name of a column is empty.
-# Number of characters of lines that are cut into cells at once; they take 16 MB if some characters are not ASCII.
+# Number of characters of lines that are cut into cells at once. They take 16 MB if some characters are not ASCII.
 _CHARACTERS = 2**22
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _BLANKS = b" \t\r\0\x1a"  # Characters of a blank line, including the end-of-file character of DOS
@@ -78,8 +78,8 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the name of the file is the name of a gzip file. The first bytes of the file belong to a row, so they are
-    not used.
+    """Return whether the name of the file is the name of a gzip file. The first bytes of the file belong to a row, so these
+    bytes are not used.
     """
     return file.name.endswith(".gz")
 
@@ -124,6 +124,9 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
     InputError : when a record type is unknown; the message does not show it.
     """
     if not {*types.texts} <= {*known}:
-        raise InputError(f"expected the record types {listing(known)} where [input.fixed_width] says, found another one.")
+        raise InputError(
+            f"a line has an unknown record type: expected the record types {listing(known)} where [input.fixed_width] says, "
+            "found another record type."
+        )
     rows = np.array([text == record for text in types.texts])[types.codes]
     return {name: Texts(texts=texts.texts, codes=texts.codes[rows]) for name, texts in columns.items()}

@@ -66,16 +66,17 @@ def ingest(
     Raises
     ------
     InputError : when the file does not fit. The message names columns, but no value, and has no cause or frame of code that saw
-        values. It gives the number of a line that is not CSV, but never the number of a line with a value that does not fit.
+        values. The message gives the number of a line that is not CSV, but never the number of a line with a value that does
+        not fit.
 
     Privacy
     -------
-    The number of rows of the file is public. The rules judge each row separately. The set of rows that they keep is not public.
-    The number of kept rows and the counts stay private, and `resizing.resize` turns the kept rows into the table that a release
-    uses. The division into pieces is also such a rule (theory 11.12, pieces for ever). With a key, the number of persons is
-    public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10, roots with
-    their members). If the specification says "error", a value that does not fit stops the run. Files with such values are
-    outside the domain of the guarantee.
+    The number of rows of the file is public. The rules judge each row separately. The set of rows that these rules keep is not
+    public. The number of kept rows and the counts stay private, and `resizing.resize` turns the kept rows into the table that a
+    release uses. The division into pieces is also such a rule (theory 11.12, pieces for ever). With a key, the number of
+    persons is public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10,
+    roots with their members). If the specification says "error", a value that does not fit stops the run. Files with such
+    values are outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
@@ -164,7 +165,7 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """The facts about a file, and its kept rows as counts."""
+    """The facts about a file, and the kept rows of the file as counts."""
 
     kept: Counts
 
@@ -248,7 +249,9 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """A file that was called public: its role for messages, its size, its SHA-256 checksum and, if known, its path."""
+    """A file that was called public. The class has its role for messages, its size, its SHA-256 checksum and, if known, its
+    path.
+    """
 
     role: str
     size: int
@@ -281,8 +284,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
             same = digest == file.digest
         if same:
             raise InputError(
-                f"{data}: expected a private file, found {file.role}, which is said to be public. A release that starts from "
-                "the private rows themselves gives no protection. Nothing was spent."
+                f"{data}: this file is said to be public: expected a private file, found {file.role}. A release that starts "
+                "from the private rows themselves gives no protection. Nothing was spent."
             )
 
 

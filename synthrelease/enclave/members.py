@@ -57,7 +57,9 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
         of_members_file = partial(reading.rows, sources[-1], of_roots=False, of_members=True)
         members = roots if source.members is None else told_of(of_members_file, context)
     if not len(roots.marks) and not len(members.marks):
-        raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found no row that has one.")
+        raise InputError(
+            f"column {linked.key!r}: no row has a key: expected keys, as [members] says, found only rows without a key."
+        )
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
     check_number_of_rows(keys)
@@ -77,11 +79,11 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Rows:
-    """Rows of one file that have a key. They are private, and the repr shows nothing.
+    """Rows of one file that have a key. The batch is private, and the repr shows none of its values.
 
     Attributes
     ----------
-    marks : (n_rows, 2) digests of the keys.
+    marks : (n_rows, 2) digests of the keys of the rows.
     of_root : (n_rows,) bins of each column of roots; negative for a row without a bin.
     of_member : (n_rows,) bins of each column of members, in each form that slots need.
     order : sort keys of the members, the most significant first.
@@ -94,7 +96,7 @@ class _Rows:
 
 
 class _Reading:
-    """The columns to read, with the problems and misfits found so far.
+    """The columns to read, with the problems and misfits that were found so far.
 
     Attributes
     ----------
@@ -145,8 +147,8 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns that order members. Each comes with the function that makes sort keys of its texts, and the
-        number of sort keys.
+        """Return the columns that order members. Each of these columns comes with a function that makes sort keys of its
+        strings, and with the number of sort keys.
         """
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
@@ -170,7 +172,7 @@ def _kind(column: Column) -> np.dtype:
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return the number of different key digests in both arrays, and the number of each row's digest."""
+    """Return the number of different key digests in two arrays, and the number that stands for the digest of each row."""
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
@@ -189,8 +191,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key and their number into the wide record. Return an (n_keys,) mask of the keys whose
-    members all have bins.
+    """Write the members of every key and their number into the wide record. Return an (n_keys,) mask of the keys whose members
+    all have bins.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

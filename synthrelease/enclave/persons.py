@@ -7,10 +7,10 @@ The order of the file does not change the probability of any choice.
 
 Privacy
 -------
-A key only shows which rows belong together; 12 and 12.0 are the same key (`texts.key_text`). Only a digest of
-the key's text is held in memory (`marker`), and it never leaves this module. The number of persons is public, the number of
-rows is not. In a release, the coins come from the operating system and are discarded after the reading. They never come from a
-seed. With known coins in the order of the file, a further row of one person would change the coins of other persons' rows.
+A key only shows which rows belong together; 12 and 12.0 are the same key (`texts.key_text`). Only a digest of the key's text is
+held in memory (`marker`), and it never leaves this module. The number of persons is public, the number of rows is not. In a
+release, the coins come from the operating system and are discarded after the reading. These coins never come from a seed. With
+known coins in the order of the file, a further row of one person would change the coins of other persons' rows.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def marker(
 
 
 def different(marks: np.ndarray) -> np.ndarray:
-    """Return the different digests as a sorted (n, 2) array; for wider rows, the different rows."""
+    """Return the different digests as a sorted (n, 2) array. For wider rows, return the different rows."""
     return marks[EqualRows.of([*marks.T]).first]
 
 
@@ -116,9 +116,9 @@ def first_rows(
     Parameters
     ----------
     rows : batches with the columns of the schema and the columns of `unit`.
-    unit : how rows belong to persons; it must have a key. Rows without a key are left out.
-    entropy : source of the coins that order rows of a person with equal order columns. Only for public files, it may be another
-        source than the operating system.
+    unit : how rows belong to persons. The unit must have a key. Rows without a key are left out.
+    entropy : source of the coins that order rows of a person with equal order columns. The source may be another source than
+        the operating system, but only for public files.
     rule : the rule that gives each text its bin; None for the bins of the schema.
 
     Raises
@@ -144,7 +144,10 @@ def first_rows(
         persons.add(len(has_key), marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
-        raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found no row that has one.")
+        raise InputError(
+            f"column {unit.key!r}: no row has a key: expected the key of a person, as [unit] says, found only rows without a "
+            "key."
+        )
     return rule.counted(persons.cells(), n_persons * unit.records)
 
 
@@ -256,8 +259,8 @@ def _of_number(number: float) -> bytes:
     return int(ordered).to_bytes(8, "big") + bytes(8)
 
 
-# The number of keys that a file writes in more than one way (12 and 12.0), or perhaps in more than one way (007 and 7), for
-# `check --data`.
+# The number of keys that a file writes in more than one way (12 and 12.0), or perhaps in more than one way (007 and 7). `check
+# --data` reports these numbers.
 #
 # Private in: the column of keys. Out: three exact numbers for the steward. No release publishes them, and the guarantee does
 # not cover them.

@@ -50,8 +50,8 @@ def batches(
 
     Raises
     ------
-    InputError : when the file cannot be read, its header does not fit, or a row has another number of fields than the header.
-        Messages quote names from the header, but never the content of a row. The caller adds the name of the file.
+    InputError : when the file cannot be read, when its header does not fit, or when a row has more or fewer fields than the
+        header. Messages quote names from the header, but never the content of a row. The caller adds the name of the file.
     """
     source = Source.of(source)
     needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
@@ -84,7 +84,10 @@ def check_one_record_type(policy: InputTable) -> None:
     InputError : when the table has record types.
     """
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
-        raise InputError("expected one file where [input.fixed_width] has a record_type, found a table of several files.")
+        raise InputError(
+            "a fixed-width table with record types must be one file: expected one file where [input.fixed_width] has a "
+            "record_type, found a table of several files."
+        )
 
 
 def file_batches(file: Path, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
@@ -115,7 +118,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
     """Yield the batches that a library reads. Any error of the library is replaced by one message.
 
-    A library fails in many ways on a damaged file, and its message may quote a value.
+    A library fails in many ways on a damaged file, and the message of the library may quote a value.
 
     Raises
     ------
@@ -142,7 +145,7 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
     Raises
     ------
-    InputError : when it is not a CSV file.
+    InputError : when the file is not a CSV file.
     """
     if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))

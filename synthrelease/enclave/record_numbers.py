@@ -1,4 +1,4 @@
-"""Read record numbers: find the piece of a register that each row belongs to, check the numbers, and count one piece.
+"""Read record numbers. Find the piece of a register that each row belongs to, check the numbers, and count one piece.
 
 The piece of a number depends only on the number and the secret key (`SplitKey`), and is the same in every year. 12, 12.0 and
 1.2e+01 are one number in every file (`key_text`). Spaces around a number are ignored.
@@ -34,7 +34,7 @@ from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source, unwritten
 
-# The secret key that decides permanently which piece of a register a record number belongs to. It stays in the enclave.
+# The secret key that decides permanently which piece of a register a record number belongs to. This key stays in the enclave.
 #
 # The operating system draws it before any record number is read. The secret has no other use (no noise is drawn from it), and
 # no part of a release contains it: the ledger and release.json contain its SHA-256 checksum.
@@ -80,7 +80,10 @@ def write_key(path: Path, key: SplitKey) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        problem = "expected no file, found one. A key is never overwritten: it may belong to another ledger"
+        problem = (
+            "a key file exists already: expected no file, found a file. A key is never overwritten: it may belong to another "
+            "ledger"
+        )
     except OSError as error:
         problem = f"the key cannot be written ({error.strerror})"
     if problem:
@@ -92,8 +95,8 @@ def read_key(path: Path) -> SplitKey:
 
     Raises
     ------
-    InputError : when there is no such file, the file has no key, or other users have permissions on it (not checked on
-        Windows).
+    InputError : when there is no such file, when the file has no key, or when other users have permissions on the file (not
+        checked on Windows).
     """
     content, problem = "", "no such file"
     try:
@@ -153,18 +156,18 @@ class PieceOfRegister:
 
         Raises
         ------
-        InputError : when they differ.
+        InputError : when the numbers differ.
         """
         if numbers.digest() != self.register:
             raise InputError(
-                f"column {self.rule.by!r}: expected the record numbers that the register had when it was split, found others. "
-                "New, removed or renumbered records would be charged to another piece than before. "
-                "Read the extract that was split, with its numbers written as they were."
+                f"column {self.rule.by!r}: the record numbers have changed: expected the record numbers that the register had "
+                "when it was split, found other record numbers. New, removed or renumbered records would be charged to another "
+                "piece than before. Read the extract that was split, with its numbers written as they were."
             )
 
 
 class RecordNumbers:
-    """The record numbers of a register, added in batches. They take 16 bytes of memory for each row.
+    """The record numbers of a register, added in batches. The numbers take 16 bytes of memory for each row.
 
     Parameters
     ----------
@@ -200,8 +203,8 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Return the digest of the set of numbers and the key. It does not depend on the order of rows. Two different sets have
-        the same digest with a probability of 2^-256.
+        """Return the digest of the set of numbers and the key. The digest does not depend on the order of rows. Two different
+        sets have the same digest with a probability of 2^-256.
 
         Raises
         ------
@@ -211,8 +214,9 @@ class RecordNumbers:
             raise InputError("expected rows after the header, found none.")
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
-                f"column {self._by!r}: expected every record number once, found some more than once; 12 and 12.0 are one. "
-                "The rows with the same number would be one record for the split and several records for the guarantee."
+                f"column {self._by!r}: a record number occurs twice: expected every record number once, found some more than "
+                "once. The numbers 12 and 12.0 are equal. The rows with the same number would be one record for the split "
+                "and several records for the guarantee."
             )
         return hashlib.sha256(f"record numbers {self.n_rows} {self._sum:064x}".encode()).hexdigest()
 

@@ -35,17 +35,19 @@ def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequen
 
     Privacy
     -------
-    "counted": epsilon-DP for the number, neighbours replace one row of the file, which changes the number of kept rows by at
-    most 1: sensitivity 1. Clamping to [1, N] and the margin are post-processing. The subset is drawn with the secret
+    "counted" is epsilon-DP for the number. Neighbours replace one row of the file, which changes the number of kept rows by at
+    most 1, so the sensitivity is 1. Clamping to [1, N] and the margin are post-processing. The subset is drawn with the secret
     entropy of the operating system and never shown; by the resizing theorem, every later guarantee also holds for the file.
-    "stated" and "whole" cost nothing: the number is public. "exact" publishes the number of kept rows: every later guarantee
-    then compares only files with the same number of kept rows, in which one kept row is replaced by another.
+    "stated" and "whole" cost nothing: the number is public. "exact" publishes the number of kept rows. Every later guarantee
+    then compares only files with the same number of kept rows, in which one kept row is replaced by another row.
     """
     rows = rows.with_plan(planned)
     if rule.way in ("exact", "whole"):
         every = rows.all_of_them()
         if not every.n:  # public, in this way
-            raise InputError("expected at least one row that the rules keep, found none.")
+            raise InputError(
+                "the rules keep no row of the file: expected at least one row that the rules keep, found no such row."
+            )
         return every
     if rule.stated is not None:
         check_stated(rule, rows.n_file)

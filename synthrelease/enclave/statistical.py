@@ -58,7 +58,10 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
     # the function behind the functions in the library's documentation, two of which cannot return user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)
-    other = f"expected texts in the encoding that the {package.name} file states, found other bytes. {_OTHER_ENCODING}"
+    other = (
+        f"the file has text in another encoding than it states: expected texts in the encoding that the {package.name} file "
+        f"states, found other bytes. {_OTHER_ENCODING}"
+    )
     if path.stat().st_size % package.block:
         raise InputError(damaged)
     options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}
@@ -114,8 +117,8 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Return a column as texts: numbers as `write` writes them, texts unchanged, and missing values as a point with their
-    letter.
+    """Return a column as strings. `write` writes the numbers, strings are unchanged, and a missing value becomes a point with
+    its letter.
 
     Objects that are equal in Python get the same text here. A string equals only an identical string, and equal numbers are the
     same 64-bit number before they are written.

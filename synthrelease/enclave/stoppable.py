@@ -1,7 +1,7 @@
 """Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
 A library computes in C, where Python cannot run the handler of a signal, and a view may compute forever. So the main thread
-waits in Python, and asks the library to stop with the library's own method. One batch is read before it is requested.
+waits in Python, and asks the library to stop with the library's own method. The next batch is read before it is requested.
 """
 
 from __future__ import annotations
@@ -55,11 +55,16 @@ def _next(parts: Queue[Any]) -> Any:
     while time.monotonic() < until:
         with suppress(Empty):
             return parts.get(timeout=_TICK)  # wait in steps, because handlers of signals run here
-    return f"expected a table or view that gives rows, found one that gave none for {BATCH_SECONDS / 60:g} minutes."
+    return (
+        "the database is too slow: expected a table or view that gives rows, found a table or view that gave no row for "
+        f"{BATCH_SECONDS / 60:g} minutes."
+    )
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Pass batches to the main thread until the end or until a stop is requested. Errors are passed without their content."""
+    """Pass batches to the main thread until the end or until a stop is requested. Errors are passed on without their
+    content.
+    """
     last: str | None = None
     try:
         batches = read(stop)

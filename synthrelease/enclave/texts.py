@@ -90,14 +90,14 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     -------
     For a number, the shortest decimal text of its value: 12 for 12, +12, 12.0, 1.2e+01 and 0.12E+02. A text of letters and
     digits alone may be a code and is not changed, such as 007 and 1E5. Leading zeros stay if there is no exponent: 007.0 is
-    007, because 007 and 7 may be two persons. All other texts are not changed, such as 12.5 if the decimal mark is a comma.
+    007, because 007 and 7 may be two persons. All other strings are not changed. An example is 12.5 if the decimal mark is a
+    comma.
 
     Notes
     -----
-    The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). Applied to its own
-    result, the function returns it unchanged. In doubt, keys with the same value are joined. One person under two keys would
-    have half the protection. Two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a
-    person).
+    The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). The function returns
+    its own result unchanged. In doubt, keys with the same value are joined. One person under two keys would have half the
+    protection. Two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point, the text is a whole number or a code
@@ -113,7 +113,9 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return the number that a key denotes if read as a number, as text: 7 for 007; the key itself if it is no number."""
+    """Return the number that a key denotes if it is read as a number, as text: 7 for 007. Return the key itself if it is not a
+    number.
+    """
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
@@ -132,13 +134,13 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """A column of a batch: its distinct texts, and the index of each row's text. They are private, and the repr does not show
-    them.
+    """A column of a batch: its distinct texts, and the index of each row's text. The column is private, and the repr does not
+    show its strings.
 
     Attributes
     ----------
-    texts : (n_texts,) texts; None for a null, including the system-missing value of SPSS. Some texts may occur twice, or in no
-        row.
+    texts : (n_texts,) strings; None for a null, including the system-missing value of SPSS. Some strings may occur twice, or in
+        no row.
     codes : (n_rows,) index into `texts` of each row, integers of any type.
     typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. It is a single value if
         the column has one type. False for a CSV file, because the specification states how the file writes numbers.
@@ -150,14 +152,16 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Return the texts of some rows. Only identical texts are joined, so a row's text does not depend on other rows."""
+        """Return the texts of some rows. Only identical strings are joined, so the string of a row does not depend on other
+        rows.
+        """
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):
-    """Texts that a library stores. They become Python strings only when they are read."""
+    """Texts that a library stores. These strings become Python strings only when they are read."""
 
     @abstractmethod
     def made(self) -> list[str | None]:
@@ -181,14 +185,16 @@ class LazyTexts(Sequence[str | None]):
 
 
 NO_VALUE = "\0"
-"""A text that no specification and no CSV file can contain. It stands for a value that has no text."""
+"""A text that no specification and no CSV file can contain. This string stands for a value that has no string of its own."""
 
 Batch = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
 
 
 def too_long(name: str) -> InputError:
-    return InputError(f"column {name!r}: expected texts of at most {LONGEST_TEXT} characters, found a longer one.")
+    return InputError(
+        f"column {name!r}: a value is too long: expected texts of at most {LONGEST_TEXT} characters, found a longer text."
+    )
 
 
 Text = TypeVar("Text")

@@ -2,9 +2,9 @@
 
 A text is counted without spaces around it and cut after 100 characters, and a number has one form (12 for 12.0). So the counted
 text is a function of its row alone (theory 1.8, reading row by row). Every text is counted. With a limit on the number of
-texts, one row could displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number
-of rows, or of persons if there is a key. Before the charge, the memory for the stated number is compared with the memory of
-the machine.
+texts, one row could displace the texts of other rows (theory 9.20, values without a public list). The memory grows with the
+number of rows or, if there is a key, with the number of persons. Before the charge, the memory for the stated number is
+compared with the memory of the machine.
 
 With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until these rows are
 known, texts are replaced by numbers, in the order of the file. Counts and outputs do not depend on this order.
@@ -40,8 +40,8 @@ LONGEST = 100
 
 
 class PrivateTexts:
-    """The number of rows with each text, by column. "" stands for a missing value. Only a planned charge gives access to
-    these counts.
+    """The number of rows with each text, by column. The empty string stands for a missing value. Only a planned charge gives
+    access to these counts.
     """
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):

@@ -35,12 +35,12 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of a column in the rows of a batch. They are private, and the repr does not show them.
+    """The bins of a column in the rows of a batch. The values are private, and the repr does not show them.
 
     Attributes
     ----------
     of_text : (n_texts,) int64 atomic bin of each text; MISSING, OUTSIDE or WRONG for a text without a bin.
-    codes : (n_rows,) index of the text of each row. Some texts may be in no row.
+    codes : (n_rows,) index of the text of each row. Some strings may be in no row.
     """
 
     of_text: np.ndarray

@@ -1,7 +1,7 @@
 """The private half of the GAN families: measure noisy frequencies of bins and noisy gradients of a critic.
 
-Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: noisy sums of gradients, and noisy
-frequencies, public. `patectgan` also uses these frequencies.
+Private: the counts of the table; the gradient of each row of the table, and the exact sum of these gradients. Out: noisy sums
+of gradients, and noisy frequencies, public. `patectgan` also uses these frequencies.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
 one record. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient: sensitivity 2 clip in l2
@@ -40,7 +40,7 @@ class NoisyGradients(Budgeted):
         self._counts = counts
 
     def frequencies(self, part: Fraction) -> Frequencies:
-        """Return the noisy frequencies of the bins of all columns, for this part of the budget."""
+        """Return the noisy frequencies of the bins of all columns, measured with this part of the budget."""
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
@@ -56,7 +56,7 @@ def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> Noi
 
 
 def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Frequencies:
-    """Measure the frequencies of the bins of every column with noise; each bin counts at least one row.
+    """Measure the frequencies of the bins of every column with noise. Each bin counts as at least one row.
 
     Privacy
     -------
@@ -77,7 +77,7 @@ def noisy_gradient(
     ----------
     clip : largest l2 norm of a row's weighted gradient.
     rho : the budget of this sum.
-    row_weights : public weights of gradients, by the row's bin in one column; None for equal weights.
+    row_weights : public weights of gradients, by the bin of the row in one column; None for equal weights.
 
     Privacy
     -------
@@ -144,6 +144,8 @@ def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:
-    """Return the (cells of the chunk, columns) position of each cell's bins among the bins of all columns in sequence."""
+    """Return the (cells of the chunk, columns) positions of the bins of each cell. The bins of all columns are numbered in
+    sequence.
+    """
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)

@@ -25,8 +25,8 @@ from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 
-# If not all pairs fit into the model, the model uses only pairs that differ from independence by at least this multiple of
-# the standard deviation of their noise.
+# If not all pairs fit into the model, the model uses only the pairs that clearly differ from independence. The difference must
+# be at least this multiple of the standard deviation of the noise.
 _VISIBLE = 2.0
 
 ROOM = 2**16
@@ -41,7 +41,7 @@ class AgreeingPairs:
 
     Attributes
     ----------
-    pairs : the pairs in order; each has two column indices, the smaller first, and each column has two bins.
+    pairs : the pairs in order. Each pair has two column indices, the smaller first, and each column has two bins.
     """
 
     pairs: tuple[Columns, ...]
@@ -53,7 +53,7 @@ class AgreeingPairs:
 
     @property
     def columns(self) -> Columns:
-        """Return all columns in the pairs; the rows in their second bins are counted."""
+        """Return all columns in the pairs. For each of them, the rows in its second bin are counted."""
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -67,8 +67,9 @@ class AgreeingPairs:
     def price(self, ratio: int) -> int:
         """Return the largest cost of replacing a record, if a changed count costs `ratio` and a changed agreement costs 1.
 
-        Suppose m of d columns change. An agreement changes if exactly one of its two columns changes. The number of such pairs
-        is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the most pairs.
+        Suppose m of d columns change. An agreement changes if exactly one of the two columns of its pair changes. The number of
+        such pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the
+        most pairs.
         """
         beside = sorted(self.pairs_of_columns.values(), reverse=True)
         d = len(beside)
@@ -86,8 +87,8 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return the costs of a changed count and of a changed agreement, such that replacing a record costs at most the
-        part of a budget.
+        """Return two costs: the cost of a changed count, and the cost of a changed agreement. With these costs, replacing a
+        record costs at most the part of a budget.
         """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
@@ -99,7 +100,7 @@ class AgreeingPairs:
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and noise with the same scale as the error in a cell of a pair."""
+        """Return the noise of a bin of a column, and noise that has the same scale as the error in a cell of a pair."""
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
 
@@ -110,9 +111,9 @@ class NoisyAgreements:
 
     Attributes
     ----------
-    columns, counts : columns, and the noisy number of rows in the second bin of each.
-    pairs, agreements : pairs of these columns, and the noisy number of rows in which they agree.
-    laws : the noise of each count, and of each agreement.
+    columns, counts : columns, and the noisy number of rows in the second bin of each column.
+    pairs, agreements : pairs of these columns, and the noisy number of rows in which the two columns agree.
+    laws : the noise distribution of each count, and of each agreement.
     """
 
     columns: Columns
@@ -218,7 +219,7 @@ class AgreementTerms:
 
     Attributes
     ----------
-    target, variance : (n_parameters,) the noisy numbers, and the variances of their noise.
+    target, variance : (n_parameters,) the noisy numbers, and the variances of the noise in these numbers.
     """
 
     def __init__(self, tree: JunctionTree, measured: NoisyAgreements):
@@ -236,8 +237,8 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """Yield a clique index, some of its columns, and the table that the parameters add to the logarithms of these columns'
-        cells.
+        """Yield a clique index, some columns of this clique, and the table that the parameters add to the logarithms of the
+        cells of these columns.
         """
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))

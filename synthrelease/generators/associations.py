@@ -1,5 +1,5 @@
-"""Determine which associations between columns the rows of a model preserve ("carry"), from public facts about its
-measurements.
+"""Determine which associations between columns the rows of a model preserve ("carry"). Only public facts about the measurements
+are used.
 
 Three public facts determine the answer (theory 12.15, associations that rows carry):
 
@@ -63,13 +63,14 @@ class Ties:
 
     Attributes
     ----------
-    measured : the columns of each table that every fit measures, and that its model matches.
+    measured : the columns of each table that every fit measures. The model matches these tables.
     sums : the columns of each sum of scores that the model matches. Such a sum is one number that the table of these columns
         determines.
     chosen : the columns of each table that a fit may measure, after a private choice that is not published.
     public : column sets of a model that starts from a public table. The model connects all columns of a clique of these sets
         and the rules.
-    drawn_after : columns that are drawn after all others, in this order, each with all columns on which it depends.
+    drawn_after : columns that are drawn after all other columns, in this order. Each of them comes with all columns on which it
+        depends.
     """
 
     measured: tuple[Columns, ...] = ()
@@ -80,10 +81,10 @@ class Ties:
 
 
 def mean_square_contingency(counts: np.ndarray) -> float:
-    """Return the mean square contingency of a table of two columns: chi-squared / n, minus its expected value under
+    """Return the mean square contingency of a table of two columns. This is chi-squared / n, minus the expected value under
     independence.
 
-    It is at least 0, and does not change if bins are split in proportion.
+    The result is at least 0, and does not change if bins are split in proportion.
     """
     table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
     n, (rows, columns) = table.sum(), table.shape
@@ -106,15 +107,15 @@ def cramers_v(counts: np.ndarray) -> float:
 
 
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
-    """Return the approximate Cramer's V that independent columns show because of the noise of their table.
+    """Return the approximate Cramer's V that independent columns show because of the noise in their table.
 
-    A cell with e expected rows and noise of variance v adds v / e to chi-squared. A model has no cell below 0, so the standard
-    deviation of the noise replaces e if it is larger. Only (r - 1)(c - 1) of the r x c cells count, because the margins are
-    known more accurately.
+    A cell with e expected rows, whose noise has variance v, adds v / e to chi-squared. A model has no cell below 0, so the
+    standard deviation of the noise replaces e if it is larger. Only (r - 1)(c - 1) of the r x c cells count, because the
+    margins are known more accurately.
 
     Parameters
     ----------
-    expected : (r, c) expected numbers of rows of independent columns.
+    expected : (r, c) expected numbers of rows, if the columns were independent.
     variance : the variance of the noise of each cell.
     """
     n, fewest = float(expected.sum()), min(expected.shape) - 1
@@ -127,12 +128,12 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
 
-    The square is reduced by its mean and by one standard deviation, both for independent columns with this noise. So noise
-    alone is rarely reported as an association.
+    The square of V is reduced by the mean and by one standard deviation that it has for independent columns with this noise. So
+    noise alone is rarely reported as an association.
 
     Parameters
     ----------
-    table, variance : (r, c) noisy counts, and the variances of their noise.
+    table, variance : (r, c) noisy counts, and the variances of the noise in these counts.
     """
     expected = independent_cells(table)
     n, free = float(expected.sum()), math.prod(size - 1 for size in table.shape)
@@ -542,7 +543,8 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph of connected columns that matters for two columns: the moral graph of their ancestors.
+        """Return the graph of connected columns that matters for two columns. This is the moral graph of the ancestors of the
+        two columns.
 
         Among the columns that are drawn after all others, the graph contains only columns on which the two columns depend. The
         graph connects the columns from which such a column is drawn.
@@ -573,7 +575,7 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule only connects a column with the columns from which it is drawn; an example is a rule that
+        """Return whether a rule only connects a column with the columns from which it is drawn. An example is a rule that
         assigns areas to larger areas.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
@@ -647,9 +649,9 @@ def all_functions(
 
     Parameters
     ----------
-    by_options : pairs of a column's name and the names of the columns of which it is a function.
+    by_options : pairs of the name of a column and the names of the columns that determine it.
     rules : the plausibility rules.
-    columns : for each column its alternative binnings.
+    columns : for each column, its alternative binnings.
     """
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
     of_options = [(place_of[name], tuple(place_of[source] for source in others)) for name, others in by_options]
@@ -672,17 +674,17 @@ class PartnersOfColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class CarriedPairs:
-    """A summary for readers of the pairs and triples of columns that the rows carry.
+    """A summary of the pairs and triples of columns whose association the rows preserve ("carry"), for readers.
 
     Attributes
     ----------
     pairs, triples : number of all pairs and of all triples.
     carried : number of pairs that are carried.
     unknown : number of pairs for which this is not known.
-    noisy : the pairs that are not carried because they are mostly noise.
+    noisy : the pairs that the rows do not carry, because their measured tables are mostly noise.
     partial : number of pairs that were measured together only in some members of a root.
     carried_triples : the triples that are carried.
-    only : whether `columns` lists the carried pairs; otherwise it lists the other pairs.
+    only : whether `columns` lists the carried pairs. Otherwise it lists the other pairs.
     columns : the carried pairs, or the other pairs if these are fewer, each once.
     """
 

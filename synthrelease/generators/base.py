@@ -1,4 +1,4 @@
-"""Define the base classes of generator families: their settings, charge, fit and model.
+"""Define the base classes of generator families, with their settings, charge, fit and model.
 
 Every generator fits a model to private counts at a stated charge; the model can then be sampled any number of times.
 """
@@ -46,9 +46,9 @@ class Background:
     Attributes
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
-    prior : a public table over the layout; None if the generator names none.
-    ordered : per column, the number of its first bins that are ordered, so that neighbouring bins may be grouped. 0 for a
-        column without an order. Empty means 0 for all columns.
+    prior : a public table over the layout; None if the generator names no such table.
+    ordered : per column, the number of its first bins that are ordered, so that neighbouring bins may be grouped. The number is
+        0 for a column without an order. Empty means 0 for all columns.
     """
 
     plausibility: Plausibility
@@ -64,7 +64,7 @@ class Generator(SpecTable):
 
     Attributes
     ----------
-    family : the family of models, which determines its hyperparameters.
+    family : the family of models. It determines the hyperparameters.
     """
 
     family: str
@@ -75,7 +75,7 @@ class Generator(SpecTable):
     """Whether a fit at rho is also sqrt(2 rho)-Gaussian, if its charge states this (`privacy.curves`)."""
 
     words: ClassVar[str]
-    """The method of the family and its source, in two sentences for the card."""
+    """The method of the family and the source of the method, in two sentences for the card."""
 
     draft: ClassVar[Mapping[str, object]] = {}
     """Hyperparameters that `init` writes into a draft, by key; empty if `init` drafts no such generator."""
@@ -90,7 +90,7 @@ class Generator(SpecTable):
     """Whether rules that count are exact zeros of the family's models (`counters`), so that all rows meet these rules."""
 
     most_rows: ClassVar[int] = MOST_ROWS
-    """Largest number of rows for which the privacy of a fit is proved; the docstring of the fit states the reason."""
+    """Largest number of rows for which the privacy of a fit is proved. The docstring of the fit states the reason."""
 
     by_library: ClassVar[bool] = False
     """Whether a library draws the noise. For the library, neighbours add or remove a record."""
@@ -100,7 +100,9 @@ class Generator(SpecTable):
 
     @property
     def prior_file(self) -> str | None:
-        """Return the public table from which the fit starts, as the configuration names it; None if there is none."""
+        """Return the public table from which the fit starts, as the configuration names it; None if the fit starts from no
+        table.
+        """
         return None
 
     def load(self) -> None:
@@ -135,7 +137,9 @@ class Generator(SpecTable):
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the increasing columns of each table that every fit measures; empty if a fit chooses its tables."""
+        """Return the columns of each table that every fit measures, in increasing order. The result is empty if a fit chooses
+        its tables.
+        """
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
@@ -165,7 +169,7 @@ class Generator(SpecTable):
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return the columns about which a fit has no information, because no measurement and no rule contains them.
+        """Return the columns about which a fit has no information. No measurement and no rule contains these columns.
 
         The list is empty for a fit that chooses its tables or starts from a public table.
         """
@@ -181,7 +185,9 @@ class Generator(SpecTable):
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
-    """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md); it differs between machines."""
+    """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md). The seconds differ between
+    machines.
+    """
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """Return the estimated seconds of a fit on one core, for a table with this number of rows."""
@@ -205,7 +211,7 @@ class MeasuringGenerator(Generator):
     """The base class of generators that measure first and model afterwards, so that measurements can be shared or published."""
 
     noise: ClassVar[type[CountNoise]] = DiscreteLaplace
-    """The kind of noise of every count of a table."""
+    """The kind of noise that every count of a table gets."""
 
     @property
     def leaves_out(self) -> str:
@@ -213,11 +219,15 @@ class MeasuringGenerator(Generator):
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return the budget that tables and sums share: the epsilon of the charge or, with Gaussian noise, its rho."""
+        """Return the budget that tables and sums share. It is the epsilon of the charge or, with Gaussian noise, the rho of the
+        charge.
+        """
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge on measurements and return them. All steps after the measurements are post-processing."""
+        """Spend the charge on measurements and return these measurements. All steps after the measurements are
+        post-processing.
+        """
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:

@@ -1,9 +1,9 @@
-"""Build a Bayesian network from noisy joint tables, and sample rows from it. All of this is post-processing.
+"""Build a Bayesian network from noisy joint tables, and sample rows from this network. All of this is post-processing.
 
 Three steps improve the accuracy with the same measurements (docs/appendix/benchmarks.md states the gain of each step):
 
-1. Tables are made consistent. If several tables contain the same columns, their marginals are averaged by precision, small sets
-of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
+1. Tables are made consistent. If several tables contain the same columns, the marginals of these tables are averaged by
+precision, small sets of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
 2. Negative counts are removed: each table is replaced by the nearest non-negative table that has the averaged marginal of its
 column, and the marginal of its parents under the network so far. So removing negative counts moves no mass between bins.
 3. Rows are drawn by systematic rounding of expected counts instead of independent draws.
@@ -29,8 +29,8 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.junction_tree import JunctionTree, spread
 
 _DYKSTRA_STEPS = 30
-# Smallest number of rows from which the distribution of parents is estimated, and largest number of cells for which it is
-# exact.
+# Smallest number of rows from which the distribution of parents is estimated, and largest number of cells for which this
+# distribution is exact.
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
 
 _ROWS_TOGETHER = 2**19  # Approximate number of whole rows that get the bins of further columns at a time
@@ -47,7 +47,9 @@ class NoisyTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A column with its parents, and the conditional probabilities Pr[column | parents] with axes (parents..., column)."""
+    """A column with its parents, and the conditional probabilities Pr[column | parents]. The array has the axes (parents...,
+    column).
+    """
 
     column: int
     parents: tuple[int, ...]
@@ -61,10 +63,10 @@ class BayesianNetwork:
     Attributes
     ----------
     layout : the layout of all columns.
-    families : the columns with their conditional probabilities, in sampling order.
+    families : the columns with their conditional probabilities, in the order in which they are sampled.
     evenly : whether whole rows get the bins of further columns evenly (`even_bins`) instead of by independent draws.
     shown : the layout of the first columns, to which sampled rows are reduced if further columns are running counts
-        (`counters`). None keeps all columns.
+        (`counters`). None means that all columns are kept.
     """
 
     layout: Layout
@@ -104,7 +106,7 @@ class BayesianNetwork:
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
     def _packed(self, piece: Frontier) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the codes (`packed`) and the counts of the rows of a piece."""
+        """Return the codes (`packed`) and the number of copies of each row in a batch of rows."""
         digits = [piece.digits[column] for column in range(len(self.layout.sizes))]
         return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
@@ -136,7 +138,7 @@ class Frontier:
     Attributes
     ----------
     digits : for each column, its (n_cells,) bins, in the smallest type that fits.
-    expected : (n_cells,) expected counts, or whole counts after rounding.
+    expected : (n_cells,) expected counts, or whole counts if the expected counts were rounded.
     """
 
     def __init__(self, *, sizes: Sequence[int], n: int, cells: int, generator: np.random.Generator, evenly: bool = False):
@@ -144,7 +146,7 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether the column of a family can be added to expected counts without rounding them first."""
+        """Return whether the column of a family can be added to expected counts without rounding these counts first."""
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:
@@ -225,7 +227,9 @@ class Frontier:
         self.expected = expected
 
     def finish(self) -> None:
-        """Round expected counts to n whole rows. Cells are ordered so that rounding moves rows between similar cells."""
+        """Round expected counts to n whole rows, in place. Cells are ordered so that rounding moves rows between similar
+        cells.
+        """
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]
@@ -247,8 +251,8 @@ class Frontier:
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Round expected counts to integers that sum to n. Each integer is the floor or the ceiling of its count scaled to n, and
-    is unbiased.
+    """Round expected counts to integers that sum to n. Each integer is the floor or the ceiling of its count, scaled to n. The
+    expected value of the integer is the scaled count.
 
     This is systematic sampling (Madow 1949) with n equally spaced points and one random offset on the line of cells. Sums over
     neighbouring cells have an error below 1.
@@ -276,7 +280,7 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """Build a network from measured tables in sampling order: the parents of each table come before it.
+    """Build a network from measured tables. The tables are in sampling order, so the parents of each table come before it.
 
     Parameters
     ----------
@@ -301,7 +305,8 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Make the marginals of all tables on shared columns equal, by averages weighted with their precisions.
+    """Make the marginals of all tables on shared columns equal. They are averaged with weights that are the precisions of the
+    tables.
 
     Parameters
     ----------
@@ -314,7 +319,8 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
         margins = [added_up(values[i], tables[i].columns, shared) for i in users]
         cells = [added_up(free[i].astype(float), tables[i].columns, shared) for i in users]
         if shared:
-            # a margin cell is a sum of `cells` independent noises: precision 1 / cells; without a free cell it is exactly 0
+            # a margin cell is a sum of `cells` independent noise terms: its precision is 1 / cells; without a free cell, it is
+            # exactly 0
             weights = [np.divide(1.0, c, out=np.full_like(c, 1e12), where=c > 0) for c in cells]
             target = sum(w * m for w, m in zip(weights, margins, strict=True)) / sum(weights)
         else:
@@ -378,9 +384,9 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
     """Return Pr[parents] under the network so far, with axes in the order of `parents`.
 
-    Only the parents and their ancestors affect the result. The result is exact if the junction tree of these columns has
-    cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise it is estimated from the rows of
-    `drawn`.
+    Only the parents and the ancestors of the parents affect the result. The result is exact if the junction tree of these
+    columns has cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise it is estimated from
+    the rows of `drawn`.
     """
     if not parents:
         return np.ones(())
@@ -409,7 +415,7 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
 # The bins of single rows are drawn independently from public probabilities. All of this is post-processing.
 
 _DRAWN_TOGETHER = 2**14  # Number of single rows that are processed at once, which fits into the processor's cache
-# Largest number of equal parts of [0, 1) in the look-up table; a power of 2, so that the part of a number is exact.
+# Largest number of equal parts of [0, 1) in the look-up table. It is a power of 2, so that the part of a number is exact.
 _PARTS = 2**8
 
 
@@ -424,7 +430,7 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     Parameters
     ----------
     conditional : conditional probabilities, with axes (parents..., bins).
-    parents : for every parent, its (n,) bins.
+    parents : for every parent, the (n,) bins of the rows.
     """
     drawing = _Drawing(conditional.reshape(-1, conditional.shape[-1]), n)
     uniform, bins = generator.random(n), room(n, drawing.kind)
@@ -492,8 +498,8 @@ class _Drawing:
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign bins of a further column to cells with whole numbers of rows. Return (m,) cells, (m,) bins and (m,) numbers of
-    rows.
+    """Assign bins of a further column to cells with whole numbers of rows. Return the (m,) cells, the (m,) bins in these cells
+    and the (m,) numbers of rows.
 
     Bins are assigned from the last to the first. Among the rows without a later bin, every run of successive rows gets a bin as
     often as the probabilities of these rows state, with an error below one row. A bin of probability 0 is never assigned.
@@ -501,7 +507,7 @@ def even_bins(
     Parameters
     ----------
     conditional : conditional probabilities, with axes (parents..., bins).
-    parents : for every parent, its (n_cells,) bins.
+    parents : for every parent, the (n_cells,) bins of the cells.
     totals : (n_cells,) number of rows of each cell.
     """
     shares = conditional.reshape(-1, conditional.shape[-1])

@@ -1,4 +1,4 @@
-"""Group bins that have too few rows for their noise before a fit, and divide groups into bins again in the rows.
+"""Group bins that have too few rows for their noise before a fit. Afterwards, divide groups into bins again in the rows.
 
 All of this is post-processing. A model over groups is smaller, and its tables have less noise. Bins form a group only if every
 plausibility rule treats them alike. So a row of groups is plausible if and only if every row of bins in these groups is
@@ -21,7 +21,9 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return equivalent masks of two columns, without superfluous masks; if there are none, return the masks unchanged."""
+    """Return equivalent masks of two columns, without superfluous masks. If all masks are needed, the masks are returned
+    unchanged.
+    """
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
@@ -70,7 +72,7 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
     classes : the class number of every bin (`rule_classes`); only bins of one class are grouped.
     ordered : the number of first bins that are ordered. Neighbours among these are grouped until a group has `least_ordered`
         rows.
-    least : bins without an order are grouped if they have fewer rows than this.
+    least : smallest number of rows of a bin without an order. Such bins with fewer rows are grouped.
     least_ordered : smallest number of rows of a group of ordered bins.
     """
     into = np.full(len(counts), -1, dtype=np.int64)

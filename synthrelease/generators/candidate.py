@@ -22,10 +22,10 @@ from synthrelease.privacy.charges import Charge
 
 # Models of shared measurements are fitted once, and later rounds use the same model.
 #
-# With shared measurements the model of a configuration is a function of the measurements, the configuration and public tables,
-# so it is the same in every round. Storing it is post-processing and does not change the distribution of any output (theory
-# 5.1, measure once, select many); rows are drawn again in every round. Only running times show which rounds used a stored
-# model, and these are not published.
+# With shared measurements, the model of a configuration is a function of the measurements, the configuration and public tables.
+# So this model is the same in every round. Storing the model is post-processing and does not change the distribution of any
+# output (theory 5.1, measure once, select many). Rows are drawn again in every round. Only running times show which rounds used
+# a stored model, and these are not published.
 
 # Largest number of numbers in all stored models together: 32 MB. Models beyond this limit are fitted again in every round.
 _MOST_NUMBERS = 2**22
@@ -43,13 +43,13 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """The models that were fitted to the same measurements in one process, by a key of their other inputs."""
+    """The models that were fitted to the same measurements in one process. A key of the other inputs identifies each model."""
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)
 
     def get(self, key: str, fit: Callable[[], Model]) -> Model:
-        """Return the stored model with this key; fit and store it first if it is missing.
+        """Return the stored model with this key. If there is no such model, fit it and store it first.
 
         Raises
         ------
@@ -75,13 +75,13 @@ class KeptModels:
 # A candidate whose rows contradict the noisy tables of its own model is rejected.
 #
 # Criteria check only what the steward specified. A column without a criterion could have any error if a prior outweighs the
-# tables or a model did not converge; rows and published tables of one release would then contradict each other. The comparison
-# has no privacy cost, because it uses only outputs that are already paid for.
+# tables or a model did not converge. Rows and published tables of one release would then contradict each other. The comparison
+# has no privacy cost, because it uses only outputs that are already charged.
 
 FAR = 0.1
 """Largest difference between the share of a bin in the rows and in the noisy tables, beyond the noise."""
 RISK = 1e-6
-"""Probability that the noise of a count exceeds its limit, for each count."""
+"""Probability, for each count, that the noise of the count exceeds its limit."""
 
 
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
@@ -123,7 +123,7 @@ MAX_RESAMPLES = 1000
 class Candidate:
     """A synthetic table over the bins of its configuration. A candidate is differentially private, and therefore public.
 
-    `measured` contains the noisy marginals from which the table was made; None for a generator without such marginals.
+    `measured` contains the noisy marginals from which the table was made; None if the generator has no such marginals.
     """
 
     configuration: Configuration
@@ -161,12 +161,13 @@ def make_candidate(
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no table, or a table that contradicts its own measurements.
+    RejectedRound : when the noisy model yields no table, or yields a table that contradicts the model's own measurements.
 
     Privacy
     -------
-    Only the generator's fit reads private counts, and it spends its own charge. With `shared` no private counts are read. The
-    comparison afterwards (`contradicts_its_tables`) is a function of the measurements and of the rows, which are public.
+    Only the generator's fit reads private counts, and the fit spends the generator's own charge. With `shared` no private
+    counts are read. The comparison afterwards (`contradicts_its_tables`) is a function of the measurements and of the rows,
+    which are public.
     """
     chosen, measured = configuration.generator, shared
     if isinstance(chosen, MeasuringGenerator):
@@ -180,7 +181,7 @@ def make_candidate(
     synthetic = sample_plausible(model, private.n if rows is None else rows, background.plausibility, entropy)
     counts = configuration.projection.project(synthetic, entropy)
     if measured is not None and contradicts_its_tables(counts, measured, background.plausibility):
-        raise RejectedRound("its rows contradict the noisy tables from which they were made")
+        raise RejectedRound("the rows contradict the noisy tables from which they were made")
     return Candidate(configuration=configuration, counts=counts, measured=measured)
 
 

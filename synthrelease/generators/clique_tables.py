@@ -1,4 +1,5 @@
-"""Compute tables of all pairs of columns from a fitted junction tree, and the size of the tree if a further table is added."""
+"""Compute tables of all pairs of columns from a fitted junction tree. Also compute the size of the tree if a further table is
+added."""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ _TOGETHER = 2**20  # Number of cells of the messages that are in memory at a tim
 
 @dataclass(frozen=True, kw_only=True)
 class CompetingTable:
-    """A table that competes with others for the next measurement; all fields are public.
+    """A table that competes with other tables for the next measurement. All fields are public.
 
     Attributes
     ----------
     columns : the columns of the table.
-    expected : the int64 counts of its cells that a model expects.
-    weight : the factor of its error, at least 1.
-    handicap : the number of records that is subtracted from its error, to account for the noise of a measurement.
+    expected : the int64 counts of the cells that a model expects.
+    weight : the factor by which the error of the table counts, at least 1.
+    handicap : the number of records that is subtracted from the error of the table, to account for the noise of a measurement.
     """
 
     columns: Columns

@@ -1,10 +1,10 @@
 """Turn rules that count, such as "at most one spouse", into exact zeros of a model, by additional columns with running counts.
 
-The rule "at most one spouse" concerns a column of every member at once, and a table of all these columns would have too many
-cells. The running count after a member depends only on the previous count and on this member's bins. With an additional column
-for each running count, every table is small, and the rule concerns only the last count. The additional columns are functions of
-the original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the
-rows that break the rule. No private data are used.
+The rule "at most one spouse" concerns a column of every member at once. A table of all these columns would have too many cells.
+The running count after a member depends only on the previous count and on this member's bins. With an additional column for
+each running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
+original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the rows
+that break the rule. No private data are used.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class CountSoFar:
 
     Attributes
     ----------
-    column : its position, after the columns of the rows.
-    before : the position of the preceding running count; None for the first.
+    column : the position of the running count, after the columns of the rows.
+    before : the position of the preceding running count; None for the first running count.
     columns : the columns of the rows on which the part depends.
     into : the bin of the running count, with axes (bins of `before`, if any, and bins of each of `columns`); -1 breaks a rule.
-    size : its number of bins.
+    size : the number of bins of the running count.
     """
 
     column: int
@@ -141,7 +141,9 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the running counts with one more rule; None if the rule counts nothing, or a part depends on too many cells."""
+    """Return the running counts with one more rule. The result is None if the rule counts nothing, or if a part depends on too
+    many cells.
+    """
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
     if not parts:
@@ -183,7 +185,7 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Return running counts without values that always break the rule. For "at most one", 0 and 1 remain."""
+    """Return running counts without values that always break the rule. For "at most one", the counts 0 and 1 remain."""
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
         return list(steps), end
@@ -198,8 +200,9 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations that the rule forbids: combinations of final counts and of the columns that the rule names
-    outside of counts."""
+    """Return the combinations that the rule forbids. These are combinations of final counts and of the columns that the rule
+    names outside of counts.
+    """
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
@@ -246,7 +249,7 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return whether a part is true for each record, and whether it is false."""
+    """Return whether a part is true for each record, and whether the part is false."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))

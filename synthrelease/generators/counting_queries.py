@@ -32,7 +32,7 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class CountingQuery:
-    """The query for the number of rows in one cell of the table of `columns`. `place` is the index of the cell in this
+    """The query for the number of rows in one cell of the table over `columns`. `place` is the index of the cell in this
     table.
     """
 
@@ -45,8 +45,8 @@ class QueryPool:
 
     Parameters
     ----------
-    queries : largest number of queries. The pool has all cells of single columns, then of pairs of columns, and so on. If the
-        cells of the tables with one more column do not all fit, some of them are chosen at random.
+    queries : largest number of queries. The pool has all cells of single columns, then all cells of pairs of columns, and so
+        on. If the cells of the tables with one more column do not all fit, some of them are chosen at random.
     marginal : largest number of columns of a sub-table.
     generator : draws this random choice, which is public.
     """
@@ -136,7 +136,7 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The measurements so far: for each query the sum of its noisy shares, and their number."""
+    """The measurements so far. For each query, they are the sum of its noisy shares and the number of these shares."""
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
@@ -155,8 +155,8 @@ class NoisyAnswers:
 
 
 def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
-    """Return up to `most` measured queries in which the model has the largest errors, with their measured shares. This is
-    post-processing.
+    """Return up to `most` measured queries in which the model has the largest errors, with the measured share of each query.
+    This is post-processing.
     """
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)

@@ -27,7 +27,7 @@ _OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A simple random sample of `n` of K rows, n <= K <= `most`.
+    """A simple random sample of `n` rows from K rows, where n <= K <= `most`.
 
     Attributes
     ----------
@@ -82,10 +82,10 @@ class Drawing:
         return self.of_shares(tables * max(most))
 
     def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
-        """Return a limit on the total variation distances of these tables: half the sum of the absolute differences of the
-        shares of cells.
+        """Return a limit on the total variation distances of these tables. Each distance is half the sum of the absolute
+        differences of the shares of cells.
 
-        The distance is the largest difference of shares over all sets of cells; a set and its complement have the same
+        The distance is also the largest difference of shares over all sets of cells. A set and its complement have the same
         difference.
         """
         cells = max(math.prod(bins[name] for name in table) for table in tables)
@@ -118,8 +118,8 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
     """Return the smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric.
 
     The same limit holds for G/K - X/n. Y = G - X of the omitted rows satisfy the condition. Then X K - n G = -(Y K
-    - (K - n) G), so the smaller of the two subsets is used. If it has more than `MOST_CANDIDATES` rows, the closed form is
-    returned.
+    - (K - n) G), so the smaller of the two subsets is used. If this set has more than `MOST_CANDIDATES` rows, the closed form
+    is returned.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:

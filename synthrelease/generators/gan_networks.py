@@ -50,8 +50,8 @@ class Network:
 
     Parameters
     ----------
-    sizes : the widths of the input, the hidden layers and the output.
-    generator : draws the first weights (He et al. 2015); public.
+    sizes : the widths of the input layer, the hidden layers and the output layer.
+    generator : a public generator of random numbers that draws the first weights (He et al. 2015).
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Network:
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
-            # the output of a rectifier is positive if its input is positive
+            # the output of a rectifier is positive exactly if its input is positive
             back.insert(0, np.where(passed.inputs[layer] > 0, delta, LEAK * delta))
         return back
 
@@ -133,11 +133,11 @@ class Adam:
 
 
 DRAWS = 4096
-"""Number of draws of the generator's noise over which its distribution is averaged."""
+"""Number of draws of the generator's noise over which the generator's distribution is averaged."""
 
 CHUNK = 2**13
 """Number of rows that pass through the critic at once; the bound of the rounding error in `noisy_gradient` depends on it."""
-_LAW_CHUNK = 2**21  # Number of cells of products of columns that are in memory at once
+_LAW_CHUNK = 2**21  # Number of cells of products of columns that are held in memory at once
 
 # Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019).
 _HARDNESS = 5.0
@@ -148,8 +148,8 @@ class AdversarialGenerator(Generator):
 
     Attributes
     ----------
-    steps : the number of training steps of the critic. Each step of the critic is followed by a step of the generator, and
-        costs an equal part of the budget. Example: `steps = [300, 1000]`.
+    steps : the number of training steps of the critic. Each step of the critic is followed by a step of the generator. Each
+        pair of steps costs an equal part of the budget. Example: `steps = [300, 1000]`.
     batch : the number of generated rows in a step. Example: `batch = 500`.
     weight_limit : the largest absolute value of the critic's weights (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
         Example: `weight_limit = 0.05`.
@@ -190,13 +190,15 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the number of numbers in memory while the private rows are used."""
+        """Return how many numbers are in memory while the private rows are used."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions of generated rows: the (rows,) columns of the conditions, and their (rows,) bins."""
+    """The conditions of generated rows. They are the (rows,) columns of the conditions, and the (rows,) bins of these
+    columns.
+    """
 
     columns: np.ndarray
     bins: np.ndarray
@@ -204,7 +206,9 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Generated:
-    """Generated rows, (batch, bins of all columns) with values near 0 or 1, and the forward pass that made them."""
+    """Generated rows and the forward pass that made these rows. The rows are an array (batch, bins of all columns) with values
+    near 0 or 1.
+    """
 
     passed: Passed
     rows: np.ndarray
@@ -282,15 +286,17 @@ class Game:
         return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return the one-hot encoding (rows, bins of all columns) of rows, from the (rows,) bins of every column."""
+        """Return the one-hot encoding (rows, bins of all columns) of rows. The argument has the (rows,) bins of every
+        column.
+        """
         rows = np.zeros((len(bins[0]), self._ends[-1]))
         for start, digits in zip(self._ends, bins, strict=False):
             rows[np.arange(len(digits)), start + digits] = 1
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the generator's distribution with one axis per column: the mean, over draws of its noise, of the products of
-        columns.
+        """Return the generator's distribution with one axis per column. It is the mean of the products of columns, over draws
+        of the generator's noise.
 
         Parameters
         ----------
@@ -326,8 +332,8 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """Return the model with these shares. Raises RejectedRound if they are no distribution, which depends on noisy values
-    only.
+    """Return the model with these shares. Raises RejectedRound if the probabilities are no distribution, which depends on noisy
+    values only.
     """
     if not (np.isfinite(shares).all() and shares.sum() > 0):
         raise RejectedRound("the networks learned no table")
@@ -341,8 +347,9 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """For each draw, return the products of its shares over all columns, as an array of shape (draws, product of the
-    numbers of bins). The first column varies slowest."""
+    """For each draw, return the products of the shares over all columns. The array has the shape (draws, product of the numbers
+    of bins). The first column varies slowest.
+    """
     whole = np.ones((len(chunk), 1))
     for column in columns:
         whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)
@@ -363,7 +370,7 @@ _SWEEPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Public weights of rows by their bin in one column. `weights` has a positive value for each bin."""
+    """Public weights of rows, which depend on the bin of the row in one column. `weights` has a positive value for each bin."""
 
     column: int
     weights: np.ndarray
@@ -371,8 +378,8 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Frequencies:
-    """The noisy public frequencies of bins. For each column, `columns` has the shares of its bins, all above 0 and with sum
-    1.
+    """The noisy public frequencies of bins. For each column, `columns` has the shares of its bins. All shares are above 0, and
+    their sum is 1.
     """
 
     columns: tuple[np.ndarray, ...]
@@ -382,7 +389,7 @@ class Frequencies:
         et al. 2019).
 
         Before the final normalisation, every share is within a factor of `most` (at least 1) of its frequency. With `most` = 1,
-        it equals the frequency.
+        every share equals its frequency.
         """
         frequency = self.columns[column]
         logarithms = np.log1p(n * frequency)
@@ -390,7 +397,7 @@ class Frequencies:
         return wanted / wanted.sum()
 
     def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
-        """Draw conditions: all columns equally often, and each bin with its measured frequency."""
+        """Draw conditions. All columns are drawn equally often, and each bin is drawn with its measured frequency."""
         columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
         for column, shares in enumerate(self.columns):
             rows_of_column = np.flatnonzero(columns == column)
@@ -413,5 +420,5 @@ class Frequencies:
 
 
 def on_one(column: int, shares: np.ndarray, rows: int, public: np.random.Generator) -> Conditions:
-    """Draw conditions on one column: each bin with its share."""
+    """Draw conditions on one column. Each bin is drawn with its share."""
     return Conditions(columns=np.full(rows, column), bins=public.choice(len(shares), size=rows, p=shares))

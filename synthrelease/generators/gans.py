@@ -132,7 +132,7 @@ class DPCTGAN(GradientGenerator):
     measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
     oversampling : the largest ratio of the share of requests for a bin to the share of its rows. Requests follow the logarithm
         of the bin's count (CTGAN), within this factor. Before `clip`, the rows of the bin are reweighted by the factor. With 1,
-        bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip = 2`.
+        bins are requested as often as they occur in the table. Example: `oversampling = [1, 2]`, `clip = 2`.
 
     Examples
     --------
@@ -200,8 +200,8 @@ TABLE_LIMIT = 2**26
 
 _DRAWS = 2000  # Number of draws of the generator's noise with which teachers compare their rows
 
-# Number of additional teachers with generated rows; their votes are subtracted, because their approval does not indicate a
-# real row.
+# Number of additional teachers with generated rows. Their votes are subtracted, because approval by such a teacher does not
+# indicate a real row.
 _MIRRORS = 64
 
 
@@ -308,8 +308,8 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """The generator's distribution, and teachers with generated rows. Their votes are compared with the votes of the private
-    teachers.
+    """The generator's distribution, and teachers with generated rows. The votes of these teachers are compared with the votes
+    of the private teachers.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class Mirrors:
         self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
 
     def drawn(self, rows: int) -> list[np.ndarray]:
-        """Draw generated rows, and return per column their (rows,) bins."""
+        """Draw generated rows, and return for each column the (rows,) bins of these rows."""
         chosen = self._public.integers(len(self._limits[0]), size=rows)
         bins = []
         for limits in self._limits:

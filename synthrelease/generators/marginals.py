@@ -47,7 +47,8 @@ from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.settings.base import Mistake, ReleasedPrior
 
-# Rows of rare bins are counted separately, and added to rows of the model of all other rows. All of this is post-processing.
+# Rows of rare bins are counted separately. They are added to rows of the model of all other rows. All of this is
+# post-processing.
 #
 # For a row in a rare bin, only the bin is known. The other columns of the row are copied from a drawn row in the nearest bin if
 # the bins of the column are ordered, otherwise from any drawn row.
@@ -63,9 +64,9 @@ class WithRareBins:
     ----------
     rest : the model of the rows without a rare bin.
     n : the number of rows that this model describes.
-    bins : the rare bins with their noisy numbers of rows.
+    bins : the rare bins, with the noisy number of rows of each bin.
     plausibility : the rules for all rows.
-    ordered : per column, how many of its first bins are ordered; empty if no column is ordered.
+    ordered : per column, the number of its first bins that are ordered; empty if no column is ordered.
     """
 
     rest: Model
@@ -91,8 +92,8 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return `number` rows in a rare bin; their other columns are copied from drawn rows. Their other columns are copied
-        from drawn rows."""
+        """Return `number` rows in a rare bin. The other columns of these rows are copied from drawn rows. Their other columns
+        are copied from drawn rows."""
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -130,8 +131,8 @@ class MarginalsGenerator(MeasuringGenerator):
         prior.
         Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
     only_measured : further tables that are measured but not used by the model. Such tables serve criteria with answered_by =
-        "measurements" and readers of published noisy tables. They share the budget with `tables` by their weights. Example:
-        `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+        "measurements" and readers of published noisy tables. These tables share the budget with `tables` by their weights.
+        Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private file; its path is relative to the configuration. The model is the
         distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = {
         release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
@@ -162,7 +163,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.prior is None and not all(term.weight for term in self.terms):
-            yield "tables of weight 0 take the association of their columns from a prior, but no prior is named"
+            yield "tables of weight 0 take the association of their columns from a prior, so a prior must be named"
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -175,7 +176,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @property
     def sum_groups(self) -> tuple[SumGroup, ...]:
-        """Return the groups of sums to measure; empty, unless a family defines them."""
+        """Return the groups of sums to measure; empty unless a family defines such groups."""
         return ()
 
     @property
@@ -183,11 +184,13 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Return the rare bins, whose rows are in no table and no sum; empty, unless a family defines them."""
+        """Return the rare bins, whose rows are in no table and no sum. The result is empty unless a family defines rare
+        bins.
+        """
         return ()
 
     def agreeing(self, layout: Layout) -> AgreeingPairs:
-        """Return the pairs that are measured as agreements instead of tables; empty, unless a family defines them."""
+        """Return the pairs that are measured as agreements instead of tables; empty unless a family defines such pairs."""
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
@@ -204,7 +207,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return the share of the budget of every table, by its columns in order; 0 for a table that is not measured.
+        """Return the share of the budget of every table, by the columns of the table in order. The share is 0 for a table that
+        is not measured.
 
         The shares of tables and sums together add up to 1.
         """
@@ -372,7 +376,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory: of sampling, or of the optimiser.
+        """Return the estimated largest number of cells in memory, during sampling or in the optimiser.
 
         The optimiser stores the measured cells for each of its last thirty steps, and a few copies of the cliques. With
         agreements, the optimiser stores thirteen copies of the cliques.

@@ -62,7 +62,7 @@ def measured(
     sums : the sums to measure, without values.
     bins : the rare bins that are counted separately.
     budget : the cost of all tables, sums and agreements together.
-    agreeing : the pairs that are measured as agreements, and their cost.
+    agreeing : the pairs that are measured as agreements, and the cost of these agreements.
     """
     rest = without(counts, bins)
     of_tables = measure_tables(rest, tables, kind, entropy)
@@ -76,8 +76,8 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy number of rows of each rare bin, each at half of the budget. A row in several rare bins counts only in
-    the first of them, so replacing a record changes at most two counts, each by 1.
+    """Return the noisy number of rows of each rare bin. Each number is measured at half of the budget. A row in several rare
+    bins counts only in the first of them, so replacing a record changes at most two counts, each by 1.
     """
     if not bins:
         return ()

@@ -51,7 +51,7 @@ _TABLE_PRECISION = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target table of some columns: its counts, with one axis per column, and the noise variances of the counts (> 0)."""
+    """A target table of some columns. It has counts, with one axis per column, and the noise variances of the counts (> 0)."""
 
     columns: Columns
     values: np.ndarray
@@ -60,7 +60,9 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """A target sum of scores over the table of some columns: the score of every cell, the sum, and its noise variance (> 0)."""
+    """A target sum of scores over the table of some columns. It has the score of every cell, the noisy sum, and the noise
+    variance of the sum (> 0).
+    """
 
     columns: Columns
     scores: np.ndarray
@@ -71,7 +73,7 @@ class SumTarget:
 def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
-    """Return consistent values of all targets and sums, changed as little as possible in units of their noise.
+    """Return consistent values of all targets and sums. The values are changed as little as possible in units of their noise.
 
     The result is consistent and adds up to n. The result has negative cells only where an empty cell fits best. The sum of
     columns that no target contains is not changed.
@@ -261,7 +263,7 @@ _TOLERANCE = 0.2
 
 
 class Tilt:
-    """A measured sum in a fit, with its current parameter."""
+    """A measured sum in a fit, with the current parameter of the sum."""
 
     def __init__(self, measured: NoisySum, n: int, weight: float):
         self.columns = measured.columns
@@ -513,7 +515,7 @@ def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
     Parameters
     ----------
     table : the array, which is copied if it is not contiguous.
-    keeps : for each axis, whether it is kept.
+    keeps : for each axis, whether the axis is kept.
     """
     if table.size < _LARGE:
         return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(keeps) if not keep)))
@@ -603,7 +605,7 @@ def maximum_entropy(
     exact : whether the tables are exact tables of **public** rows, which are consistent.
     evenly : how rows are drawn from the network (`BayesianNetwork`).
     given : cells that are excluded after the fit, so that rows come from the other cells; its columns are one of the sets of
-        `structure`. None keeps all rows.
+        `structure`. None means that all rows are kept.
 
     Raises
     ------
@@ -670,7 +672,9 @@ def target_of(table: NoisyMarginal) -> Target:
 
 
 def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
-    """Return the prior as clique potentials: uniform over plausible cells, or the slightly smoothed public table."""
+    """Return the prior as clique potentials. The prior is uniform over plausible cells, or it is the slightly smoothed public
+    table.
+    """
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)
     if not np.isfinite(total):
@@ -691,7 +695,7 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The parameters of one measured table: its clique, the positions of the parameters, and the possible cells."""
+    """The parameters of one measured table. They have a clique, positions among all parameters, and the possible cells."""
 
     columns: Columns
     home: int

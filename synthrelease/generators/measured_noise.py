@@ -27,7 +27,7 @@ _TURNS = 4
 
 
 def least_whole(enough: Callable[[int], bool]) -> int:
-    """Return the smallest whole number, at least 0, that satisfies a monotone condition."""
+    """Return the smallest whole number of at least 0 that satisfies a monotone condition."""
     low, high = -1, 0
     while not enough(high):
         low, high = high, 2 * high + 1
@@ -122,7 +122,8 @@ _NOTHING = -60.0
 
 
 class RoundedGaussian(_Noise):
-    """Rounded Gaussian noise: N(0, scale^2), rounded to the nearest whole number (theory 9.13, rounded Gaussian noise).
+    """Rounded Gaussian noise, which is N(0, scale^2), rounded to the nearest whole number (theory 9.13, rounded Gaussian
+    noise).
 
     Its probabilities are the density, at whole numbers, of the sum of N(0, scale^2) and a uniform number between -1/2 and 1/2,
     so Poisson's sum gives its characteristic function (theory 13.5, limits of noise).
@@ -276,7 +277,7 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
     return tuple(sums)
 
 
-# The distribution of a weighted sum of independent noises and a normal error (theory 13.8, measured ratios).
+# The distribution of a weighted sum of independent noise terms and a normal error (theory 13.8, measured ratios).
 #
 # `measurements.noise_limit` has rigorous limits for integer weights. Here weights are real numbers, and an interval needs
 # dozens of such distributions, so each is computed to about five digits.
@@ -306,14 +307,14 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noises: the noises of all published cells, and the noise of the number of kept rows.
+    """Independent noise terms. They are the noise of all published cells, and the noise of the number of kept rows.
 
     Attributes
     ----------
-    laws : the distinct distributions.
-    law : (n_noises,) the index of each noise's distribution.
-    count : (n_noises,) the number of independent noises with this distribution that are added up in each entry; 0 for a value
-        without noise.
+    laws : the distinct noise distributions.
+    law : (n_noises,) the index of the distribution of each noise term.
+    count : (n_noises,) the number of independent noise terms with this distribution that are added up in each entry; 0 for a
+        value without noise.
     """
 
     laws: tuple[CountNoise, ...]
@@ -380,7 +381,7 @@ class SharedNoise:
     @cached_property
     def _radii(self) -> tuple[np.ndarray, np.ndarray]:
         """Return radii with their probabilities, by Gauss-Legendre quadrature."""
-        from scipy.special import gammainccinv  # imported here, because most readers do not need it
+        from scipy.special import gammainccinv  # imported here, because most readers do not need this module
 
         nodes, weights = np.polynomial.legendre.leggauss(_RADII)
         left = (1 - nodes) / 2
@@ -419,7 +420,7 @@ def half_width(
 
     Parameters
     ----------
-    weights : (n_noises,) the weights of the noises.
+    weights : (n_noises,) the weights of the noise terms.
     normal_variance : the variance of an independent normal error with mean 0.
     confidence : the probability, above 0 and below 1.
     step : the lattice step of a discrete error that is treated as normal. If the step exceeds w, half of the step is added

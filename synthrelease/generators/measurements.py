@@ -28,7 +28,7 @@ from synthrelease.settings.base import Mistake
 # The noise of tables of areas on each level, and a division of the budget by wanted errors. All of this is public.
 
 Table = TypeVar("Table", bound=Hashable)
-"""The key of a table: the positions or the names of its columns."""
+"""The key of a table, which is the positions or the names of the columns of the table."""
 
 # Shares are fractions with a denominator of about this size times the number of tables, so that they are exact.
 _AREA_GRID = 10**6
@@ -76,7 +76,7 @@ def area_noise(
     Parameters
     ----------
     chain : the columns of areas, from the largest to the smallest.
-    costs : the epsilon or rho of each table, by its columns.
+    costs : the epsilon or rho of each table, by the columns of the table.
     """
     levels, below, of_below = list[AreaNoise](), 0.0, 1
     for name in reversed(chain):
@@ -136,7 +136,8 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
 # Markov's inequality for e^(h sum), for which every h gives a valid limit.
 
 Parts = tuple[tuple[CountNoise, int, int], ...]
-"""The parts (z, w, k) of a sum: the distribution of the noise, its integer weight above 0, and the number of such noises."""
+"""The parts (z, w, k) of a sum. Each part has the distribution of the noise, an integer weight above 0, and the number of noise
+terms with this distribution."""
 
 _TRIED = 400  # Number of values of h that are tried. Each value of h gives a valid limit.
 
@@ -219,8 +220,8 @@ class RareBin:
 
     Attributes
     ----------
-    column : the position of its column in the layout.
-    bin : its index in the column.
+    column : the position of the rare bin's column in the layout.
+    bin : the index of the rare bin in the column.
     """
 
     column: int
@@ -238,8 +239,8 @@ class NoisyBin:
     Attributes
     ----------
     of : the rare bin.
-    value : the count plus noise. It is limited to at least 0. Together with the earlier counts, it is at most the number of all
-        rows.
+    value : the count plus noise. The noisy number is limited to at least 0. Together with the earlier counts, it is at most the
+        number of all rows.
     """
 
     of: RareBin
@@ -247,7 +248,9 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return the noisy rare bins after merging bins. Each new bin contains only rare bins, or none. This is post-processing."""
+    """Return the noisy rare bins after merging bins. Each new bin contains only rare bins, or no rare bin. This is
+    post-processing.
+    """
     values = dict[RareBin, int]()
     for noisy_bin in bins:
         coarse = RareBin(column=noisy_bin.of.column, bin=int(maps[noisy_bin.of.column][noisy_bin.of.bin]))
@@ -256,7 +259,7 @@ def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyB
 
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
-    """Return the rare bins that a valid text names, in its order."""
+    """Return the rare bins that a valid text names, in the order of the text."""
     return tuple(
         RareBin(column=layout.index(factor.column), bin=factor.scores.index(Fraction(1))) for factor in read_bins(text)
     )
@@ -264,7 +267,7 @@ def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
 
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
-    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected for any other text."""
+    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected for a text that is not valid."""
     factors = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
@@ -280,7 +283,9 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, or a column with rare bins only."""
+    """Yield the mistakes in a list of rare bins. Mistakes are unknown columns, wrong numbers of scores, or a column with rare
+    bins only.
+    """
     factors = read_bins(text)
     if mistakes := [mistake for factor in factors for mistake in ScoredSum(factors=(factor,)).mistakes(layout)]:
         yield replace(mistakes[0], field=_FIELD)
@@ -339,8 +344,8 @@ class FormulaTerm:
 
     @classmethod
     def of(cls, text: str) -> FormulaTerm:
-        """Parse a term such as "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected for any
-        other text.
+        """Parse a term such as "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected for a text
+        that is not valid.
         """
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in (match["columns"] or match["one"] or "").split(":")) if match else ()

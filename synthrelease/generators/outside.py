@@ -140,5 +140,8 @@ class _Checked:
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         rows = self.model.sample(n, generator)
         if not isinstance(rows, Counts) or rows.layout != self.layout or rows.total != n:
-            raise ValueError(f"expected {n} rows over the columns of the fit from a model of another package, found others")
+            raise ValueError(
+                f"the model of another package returned wrong rows: expected {n} rows over the columns of the fit, found "
+                "other rows"
+            )
         return rows

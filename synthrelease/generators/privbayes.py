@@ -131,7 +131,7 @@ MOST_PAIRS = 2048
 
 
 class PrivBayes(Generator):
-    """PrivBayes: a Bayesian network. Its structure is selected privately, and the tables of its nodes get noise.
+    """PrivBayes: a Bayesian network. The structure of the network is selected privately, and the tables of the nodes get noise.
 
     Attributes
     ----------

@@ -20,22 +20,22 @@ from synthrelease.privacy.grids import gaussian_scale
 from synthrelease.privacy.selection import tidy_up
 
 SCOUT, UNKNOWN = "scout", "texts that no codebook lists"
-"""Names of the charges of a scout."""
+"""The names of the charges of a scout."""
 _BITS = 400
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cap:
-    """The largest total cost of a scout and a release of the same rows, and the scout's part of this cost.
+    """The largest total cost of a scout and a release of the same rows, and the part of this cost that the scout gets.
 
     Attributes
     ----------
-    epsilon, delta : the guarantee for scout and release together; delta is 0 if both are pure.
-    rho : the cost of the scout, which is mu-Gaussian with rho = mu^2 / 2, apart from texts that no codebook lists; 0 for a pure
-        scout.
+    epsilon, delta : the guarantee for scout and release together. The delta is 0 if both are pure.
+    rho : the cost of the scout, except for strings that no codebook lists. The scout is mu-Gaussian with rho = mu^2 / 2. The
+        cost is 0 for a pure scout.
     rare : upper bound on the probability, over all columns with such texts, that a text of a single row is published.
-    tests : the epsilon reserved for pure parts of the release, such as its joint test; with delta 0, the epsilon of the whole
-        release.
+    tests : the epsilon that is reserved for pure parts of the release, such as its joint test. With delta 0, it is the epsilon
+        of the whole release.
 
     Raises
     ------
@@ -88,14 +88,14 @@ class Cap:
 
     @property
     def alone(self) -> Fraction:
-        """Return the epsilon of the scout alone. For a pure cap, this is the epsilon that `tests` leaves; otherwise, the
-        scout's rho converted at the delta of all Gaussian parts.
+        """Return the epsilon of the scout by itself. For a pure cap, this is the epsilon that `tests` leaves. Otherwise it is
+        the rho of the scout, converted at the delta of all Gaussian parts.
         """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that the scout's tables share: an epsilon for a pure cap, otherwise a rho."""
+        """Return the budget that the tables of the scout share. It is an epsilon for a pure cap, and a rho otherwise."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
@@ -103,9 +103,9 @@ class Cap:
 
         Parameters
         ----------
-        cost : a part of `cost`, above 0: an epsilon for a pure cap, otherwise a rho.
-        moved : the largest l2 and the largest l1 distance between the numbers of two neighbours; the defaults are for a table
-            of counts.
+        cost : a part of `cost`, above 0. It is an epsilon for a pure cap, and a rho otherwise.
+        moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbours. The defaults are for
+            a table of counts.
         """
         return math.sqrt(2) * moved[1] / cost if self.pure else moved[0] / math.sqrt(2 * cost)
 
@@ -165,8 +165,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the smallest noisy count at which a text is published, for a column without a public list of texts whose counts
-    cost `rho`.
+    """Return the smallest noisy count at which a string is published, for a column without a public list of strings. The counts
+    of the column cost `rho`.
 
     The second result is an upper bound on the probability that a text of a single row reaches this threshold. The threshold is
     7 standard deviations, rounded up, plus 2.

@@ -2,7 +2,7 @@
 (`Meter`).
 
 All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
-(epsilon, delta), or as a Renyi curve (`privacy.curves`). Curves are added first; the sum is converted to an (epsilon, delta) at
+(epsilon, delta), or as a Renyi curve (`privacy.curves`). Curves are added first. The sum is converted to an (epsilon, delta) at
 the root of a plan. Neighbouring tables differ in one record that is replaced by another; n is public.
 """
 
@@ -26,9 +26,10 @@ MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
 ADDED = "sum of curves and of pure parts, stated at delta"
 GENERATION = "generation"
-"""The name of the charge of a fit, or of measurements that all rounds share. Other code recognises this charge by its name."""
+"""The name of the charge of a fit. If all rounds share measurements, it is the name of the charge of these measurements. Other
+code recognises this charge by its name."""
 ONE_ROUND = "one round"
-"""The name of the sum of the costs of a round."""
+"""The name of the sum of the costs of one round."""
 MODELS = "models"
 """The name of the charge of all [[models]]."""
 JOINT_TEST = "joint test of all criteria"
@@ -42,7 +43,7 @@ WITHIN_CAP = "within a cap that was fixed before the scout"
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """Return a number of at least 0 as an exact rational. A float is read as it is printed, so 0.1 is 1/10.
+    """Return a number of at least 0 as an exact rational. A float is read as it is printed, so the float 0.1 becomes 1/10.
 
     Raises
     ------
@@ -86,13 +87,13 @@ def rounded_down(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A node of the charge tree: the cost of a mechanism, or of a composition of mechanisms.
+    """A node of the charge tree. It states the cost of a mechanism, or of a composition of mechanisms.
 
     Attributes
     ----------
     name : unique among the leaves of a plan.
-    epsilon, delta : the total cost of the node; both are 0 if a curve states the cost.
-    renyi : the Renyi curve of a node without an (epsilon, delta) of its own; None otherwise.
+    epsilon, delta : the total cost of the node. Both numbers are 0 if a curve states the cost.
+    renyi : the Renyi curve of a node that states no (epsilon, delta); None for other nodes.
     gaussian : whether a rho-zero-concentrated mechanism is also mu-Gaussian with rho = mu^2 / 2 (`privacy.curves`).
     because : the theorem or mechanism that proves the cost, in words.
     reason : the steward's reason for this budget; empty if none was given.
@@ -120,7 +121,7 @@ class Charge:
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
-        """Return epsilon, delta, curve and the flag `gaussian` of the node, without its name and parts."""
+        """Return epsilon, delta, curve and the flag `gaussian` of the node, but not its name or its parts."""
         return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
@@ -212,8 +213,8 @@ def together(name: str, *parts: Charge) -> Charge:
 
 
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
-    """Charge mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta
-    count.
+    """Charge mechanisms on random pieces of the records, with one part for each piece. The largest epsilon and the largest
+    delta count.
 
     Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a Renyi
     curve, all parts count as curves. Each coefficient of the resulting curve is the largest among the parts. So this curve is
@@ -262,7 +263,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the parts of a sum, with sums of sums flattened. A charge that is not a sum is its only part."""
+    """Return the parts of a sum, with sums of sums flattened. A charge that is not a sum is a list of itself alone."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
@@ -291,7 +292,9 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Mark a charge as spent, or several charges that pay for one output together. Raises BudgetError as `take` does."""
+        """Mark a charge as spent. Several charges that pay for one output are marked together. Raises BudgetError as `take`
+        does.
+        """
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
@@ -321,7 +324,7 @@ class RowsRule:
         `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly; then it
         is not protected whether a record is kept.
     epsilon : the epsilon of the noisy count, > 0; None for the other rules.
-    stated : the number in the specification; None if there is none.
+    stated : the number of rows in the specification; None if the specification states no number.
     """
 
     way: Way = "whole"
@@ -330,7 +333,7 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the charge for the number of rows; None if there is no noisy count."""
+        """Return the charge for the number of rows; None if no noisy count is made."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
@@ -351,7 +354,10 @@ class RowsRule:
 def check_stated(rule: RowsRule, n_file: int) -> None:
     """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
-        raise InputError(f"expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file}.")
+        raise InputError(
+            f"the file is too short: expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file} "
+            "rows."
+        )
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
@@ -365,7 +371,7 @@ def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tup
     Parameters
     ----------
     way : the rule in `RowsRule`.
-    n_file, n : number of rows of the file, and number of rows that the release uses.
+    n_file, n : the number of rows of the file, and the number of rows that the release uses.
     persons : number of persons in the file, if a key identifies persons. The number of rows is then not public. None otherwise.
     """
     schema = "the schema: columns, bounds, bins and categories"

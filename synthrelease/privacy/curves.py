@@ -96,7 +96,9 @@ SLACK = Fraction(1, 10**30)
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiCurve:
-    """A Renyi curve: rho * order + constant + log_mean / (order - 1) for every order > 1. All coefficients are at least 0."""
+    """A Renyi curve: rho * order + constant + log_mean / (order - 1) for every order > 1. All coefficients of a curve are at
+    least 0.
+    """
 
     rho: Fraction = Fraction(0)
     constant: Fraction = Fraction(0)
@@ -176,8 +178,8 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
 
         r'(a) = r(a) + (1 + eta) ((1 - 1/a2) r(a2) + ln(1/gamma) / a2) + ln(E[K]) / (a - 1).
 
-    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2). It is smallest at a2 = sqrt(ln(1/gamma) /
-    rho), or at a2 = 1 if this root is below 1.
+    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2). The bound is smallest at a2 =
+    sqrt(ln(1/gamma) / rho), or at a2 = 1 if this root is below 1.
 
     Raises
     ------
@@ -309,7 +311,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho whose Gaussian guarantee at this delta is at most epsilon. It is rounded down and at most
+    """Return the largest rho whose Gaussian guarantee at this delta is at most epsilon. The result is rounded down and at most
     `LARGEST_RHO`.
     """
     if not (epsilon > 0 and 0 < delta < 1):

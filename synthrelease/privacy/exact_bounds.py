@@ -43,7 +43,7 @@ class Geometric:
     Attributes
     ----------
     rate : > 0, exact.
-    end : upper limit of i, exclusive; None for an unbounded X.
+    end : the upper limit of i, which is exclusive; None for an unbounded X.
     """
 
     rate: Fraction

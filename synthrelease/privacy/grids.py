@@ -1,5 +1,5 @@
-"""Compute the public properties of the noise of a statistic: the grid on which it is released, its standard deviation and
-tails.
+"""Compute the public properties of the noise of a statistic. These are the grid on which the statistic is released, the
+standard deviation of the noise, and its tails.
 
 This module draws no noise and receives no private value. `privacy.noise` draws noise on these grids, and readers of a release
 use the same functions.
@@ -16,14 +16,16 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyFigure:
-    """A released statistic: its noisy value, and the standard deviation of the noise in the same units."""
+    """A released statistic. It has the noisy value, and the standard deviation of the noise in the same units."""
 
     value: float
     noise_sd: float
 
 
 class NoiseGrid(NamedTuple):
-    """The public grid of a statistic: its step, and the integer sensitivity of the statistic in steps (`laplace_figure`)."""
+    """The public grid of a statistic. It has a step, and the integer sensitivity of the statistic in steps
+    (`laplace_figure`).
+    """
 
     step: float
     steps: int
@@ -64,9 +66,9 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """Return the grid of a statistic that shares one noise with other statistics.
 
-    All such statistics have the same sensitivity in steps: one record moves each of them by at most `shared_steps` steps. The
+    All such statistics have the same sensitivity in steps. One record moves each of them by at most `shared_steps` steps. The
     step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a power
-    of two, so values are divided by it as fractions. It is never below the step of `noise_grid` (theory 4.4, figures
+    of two, so values are divided by it as fractions. This step is never below the step of `noise_grid` (theory 4.4, figures
     that share a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))

@@ -29,7 +29,7 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
     parts = math.lcm(*(probability.denominator for _, probability in law))
     shares = [probability * parts for _, probability in law]
     if sum(shares) != parts or min(shares) < 0:
-        raise ValueError("expected probabilities of at least 0 that sum to 1")
+        raise ValueError("the probabilities are impossible: expected probabilities of at least 0 that sum to 1")
     left = SYSTEM.pick(parts)
     for (number, _), share in zip(law, shares, strict=True):
         if left < share:

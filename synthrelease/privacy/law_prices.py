@@ -47,7 +47,7 @@ _ROOT_HALF = 0.7071067811865476
 _TERMS = 12
 
 Atoms = Sequence[tuple[int, Fraction]]
-"""The distribution of the number of rounds: pairs (rounds, probability) in ascending order of rounds."""
+"""The distribution of the number of rounds, as pairs (rounds, probability) in ascending order of rounds."""
 
 
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
@@ -72,7 +72,7 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return (n,) upper bounds on both log ratios for odds between `low` and `high`, (n,) each.
+    """Return (n,) upper bounds on the two log ratios, for odds between the (n,) arrays `low` and `high`.
 
     If `low` equals `high`, the result is the larger log ratio itself.
     """

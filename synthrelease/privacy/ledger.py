@@ -1,8 +1,8 @@
 """Keep the privacy budget of a dataset across runs: a ledger on disk that is charged before private data are read, without
 refunds.
 
-Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit and appends the charge. It
-returns only after the charge is on the disk. A run that fails, crashes or is stopped stays charged.
+Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit and appends the charge. The
+function returns only after the charge is on the disk. A run that fails, crashes or is stopped stays charged.
 
 Every byte of a ledger is known before the private file is opened: the purpose (a title), the time, and the planned charge. A
 ledger records no outcome, end or duration of a run, so it reveals nothing about the data. Outcomes are omitted on purpose. If
@@ -32,8 +32,8 @@ The ledger cannot detect the following from its files alone:
 - a disk that says "written" and forgets at a power cut; file systems whose locks do not work (many network drives).
 
 To detect the first three, write the head of the last charge into a logbook that is kept elsewhere, and pass it as
-`expect_head`: a ledger without this charge is refused. The ledger protects against accidents and habits, not against its own
-steward.
+`expect_head`: a ledger without this charge is refused. The ledger protects against accidents and habits, but not against the
+steward of the ledger.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ UNSPENT = "No private data were read, nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError if a plan over years cannot be recorded: there is already a plan or another entry, or the plan
-    exceeds a limit of the ledger.
+    """Raise BudgetError if a plan over years cannot be recorded. A plan cannot be recorded if the ledger has a plan or another
+    entry, or if the plan exceeds a limit of the ledger.
     """
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} already has a plan over years, which cannot be changed.")
@@ -117,8 +117,8 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
         return
     if plan is None:
         raise BudgetError(
-            f"Refused: expected a plan over years in {path}, as [series] years states, found none. Record it once, before "
-            f"the first release, with `synthrelease ledger years`. {UNSPENT}"
+            f"Refused: {path} contains no plan over years: expected the plan that [series] years states, found no plan. "
+            f"Record it once, before the first release, with `synthrelease ledger years`. {UNSPENT}"
         )
     if release is None:
         raise BudgetError(
@@ -147,8 +147,8 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
     if release.again and (not done or any(notes.again for notes in done)):
         how_many = "none" if not done else "two"
         raise BudgetError(
-            f"Refused: expected one earlier release of {year}, which this release replaces, found {how_many} in {path}. "
-            f"{UNSPENT}"
+            f"Refused: this release must replace one earlier release of {year}: expected one such release in {path}, found "
+            f"{how_many}. {UNSPENT}"
         )
     if release.again and len(again) >= plan.fallbacks:
         raise BudgetError(f"Refused: the plan allows {plan.fallbacks} second releases of a year, all charged. {UNSPENT}")
@@ -160,8 +160,8 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
     if not (epsilon <= plan.most(year, release.again) and delta <= plan.delta):
         raise BudgetError(
             f"Refused: the plan allows epsilon = {shown(plan.most(year, release.again))} and delta = {shown(plan.delta)} for "
-            f"{'a second release' if release.again else 'the release'} of {year}, and this one costs {shown(epsilon)} and "
-            f"{shown(delta)}. {UNSPENT}"
+            f"{'a second release' if release.again else 'the release'} of {year}, and this release costs epsilon = "
+            f"{shown(epsilon)} and delta = {shown(delta)}. {UNSPENT}"
         )
 
 
@@ -172,12 +172,12 @@ class ChargedRun:
     Attributes
     ----------
     domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain.
-        None if the number of rows is protected; such releases may have different domains.
+        The domain is None if the number of rows is protected. Such releases may have different domains.
     piece, split : the piece of the register that the release reads, and the split of the register; None for a release of all
         rows, which is charged to every piece.
     year : the year of the release in a plan over years; None for a release outside a plan.
     cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
-    scouts : whether the run is the scout.
+    scouts : whether the run is a scout, and not a release.
     key : for a scout, or for a release after a scout, the column that identifies the person; None if each row is a record.
     """
 
@@ -195,7 +195,7 @@ ALL_ROWS = ChargedRun()
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """The ledger at `path`. Every operation opens the file, verifies it completely and closes it again.
+    """The ledger at `path`. Every operation opens the file, verifies the file completely, and closes the file again.
 
     Attributes
     ----------
@@ -208,14 +208,15 @@ class Ledger:
     expect_head: str | None = None
 
     def statement(self) -> Statement:
-        """Return all entries after verifying them. This charges nothing, but SQLite may tidy up the file after a crash.
+        """Return all entries after a verification of these entries. This charges nothing, but SQLite may tidy up the file after
+        a crash.
 
         Raises
         ------
         LedgerError : when the file is not a complete, unchanged ledger.
         """
         with connected(self.path, writable=False) as database:
-            head = read_head(self.path)  # before the entries are read, because there may be more of them by now
+            head = read_head(self.path)  # this comes before the entries are read, because other processes may add entries
             database.execute("BEGIN")
             return self._accepted(read_entries(self.path, database), head)
 
@@ -250,7 +251,9 @@ class Ledger:
         try:
             domain = None if run.domain is None else domain_of(run.domain or "none")
         except ValueError:
-            raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
+            raise BudgetError(
+                "The domain of a charge is malformed: expected a sha256 in 64 hexadecimal digits, found another value."
+            ) from None
         self._check_piece(statement, run)
         check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
@@ -350,8 +353,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError for a piece of a register that the ledger does not know: there is no split, another split, or no
-        piece with this number.
+        """Raise BudgetError for a piece of a register that the ledger does not know. The ledger then has no split, or another
+        split, or no piece with this number.
         """
         if run.piece is None and run.split is None:
             return
@@ -378,8 +381,8 @@ class Ledger:
             if not limit:  # of delta
                 raise BudgetError(
                     f"Refused: {self.path} allows {name} = 0, only pure differential privacy, and this run costs {name} = "
-                    f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators; or, while the "
-                    "ledger has no charges, open another one with --delta-limit in its place, and note that in the logbook."
+                    f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators. Or, while the "
+                    "ledger has no charges, replace it by a new ledger with --delta-limit, and note this in the logbook."
                 )
             on = "" if piece is None else f" on piece {piece}"
             raise BudgetError(
@@ -406,7 +409,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError if a register cannot be split: it is already split, or has a plan over years."""
+    """Raise BudgetError if a register cannot be split, because it is already split or has a plan over years."""
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
     if statement.split is not None:
@@ -428,8 +431,10 @@ def open_ledger(
 
     Parameters
     ----------
-    dataset : the steward's name for the private data; not a hash of the data, which would reveal something about them.
-    limit, delta_limit : the largest epsilon and delta that all releases together may cost. They cannot be changed later.
+    dataset : the steward's name for the private data. It is not a hash of the data, because a hash would reveal something about
+        the data.
+    limit, delta_limit : the largest epsilon and delta that all releases together may cost. These limits cannot be changed
+        later.
 
     Raises
     ------
@@ -442,7 +447,9 @@ def open_ledger(
         delta_limit=amount("the limit on delta", delta_limit),
     )
     if account.epsilon_limit == 0 or account.delta_limit >= 1:
-        raise BudgetError("Limits of a ledger: expected epsilon above 0 and delta below 1, found other values.")
+        raise BudgetError(
+            "The limits of the ledger are impossible: expected epsilon above 0 and delta below 1, found other values."
+        )
 
     def fill(database: sqlite3.Connection) -> None:
         database.execute("BEGIN IMMEDIATE")
@@ -504,10 +511,11 @@ def purpose_of(title: str) -> str:
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
-    """Return the path `<out>.ledger` for a release that names no ledger; create the ledger when it does not exist.
+    """Return the path `<out>.ledger` for a release that names no ledger. The function creates this ledger if it does not exist.
 
-    Its dataset is the title of the release. Its limit on epsilon is the limit in the specification or, without one, the cost of
-    the plan. A second run into a folder of the same name adds to this ledger; runs into other folders do not.
+    Its dataset is the title of the release. The limit of this ledger on epsilon is the limit in the specification. Without such
+    a limit, it is the cost of the plan. A second run into a folder of the same name adds to this ledger; runs into other
+    folders do not.
     """
     path = place_beside(out)
     if not os.path.exists(path):

@@ -2,7 +2,7 @@
 
 A ledger is one SQLite file in write-ahead mode. The file `<ledger>.head` beside it records the number of charges when the last
 charge was confirmed, and the hash of that charge. A ledger with fewer or different charges is not the newest copy. While SQLite
-works, it keeps `-wal` and `-shm` files in the same folder. If they remain after a crash, they belong to the ledger.
+works, it keeps `-wal` and `-shm` files in the same folder. If these files remain after a crash, they belong to the ledger.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from synthrelease.privacy.subsets import MOST_PIECES, Spent, Split
 
 Value = TypeVar("Value")
 
-# A ledger stores exact rationals as texts: "numerator/denominator" in lowest terms.
+# A ledger stores exact rationals as strings: "numerator/denominator" in lowest terms.
 
 _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 
@@ -68,7 +68,7 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """The notes of an entry of a ledger; all are public.
+    """The notes of an entry of a ledger. All notes are public.
 
     Attributes
     ----------
@@ -78,8 +78,9 @@ class Notes:
         year that published nothing.
     horizon : for an entry that records a plan over years, the plan; such an entry costs nothing.
     cap : for a scout, the cap on the scout and a release after it.
-    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person; "" if each row is a record.
-    scouted : for a release after a scout, the number of the scout's entry; the two entries add up to the cap.
+    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. It is "" if each row is a
+        record.
+    scouted : for a release after a scout, the number of the scout's entry. The two entries add up to the cap.
     """
 
     piece: int | None = None
@@ -93,8 +94,8 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether a ledger can have such an entry only once: a split or a plan over years. Later entries depend on
-        it.
+        """Return whether a ledger can have such an entry only once: a split or a plan over years. Later entries depend on this
+        note.
         """
         return self.split is not None or self.horizon is not None
 
@@ -118,11 +119,11 @@ class Notes:
 
 
 NONE = Notes()
-"""The notes of most entries: none."""
+"""The notes of most entries are empty."""
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
-    """Return the first value that is not None; None if there is none."""
+    """Return the first value that is not None; None if all values are None."""
     return next((value for value in values if value is not None), None)
 
 
@@ -141,12 +142,15 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
     if result is None or result.text != text:
-        raise ValueError("expected a piece, a split, a year or a plan, or nothing")
+        raise ValueError("the notes of an entry are malformed: expected a piece, a split, a year or a plan, or nothing")
     second = (result.split is not None and split is not None) or (result.horizon is not None and horizon is not None)
     no_piece = result.piece is not None and (split is None or result.piece > split.pieces)
     no_year = result.year is not None and (horizon is None or result.year not in horizon.years)
     if second or no_piece or no_year:
-        raise ValueError("expected one split, one plan over years, and pieces and years of these")
+        raise ValueError(
+            "the notes of the entries contradict each other: expected one split, one plan over years, and pieces and years "
+            "of these"
+        )
     return result
 
 
@@ -198,7 +202,7 @@ Row = tuple[int | str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The state of a ledger: the number of its charges and the hash of the last charge."""
+    """The state of a ledger. It has the number of charges and the hash of the last charge."""
 
     number: int
     hash: str
@@ -206,8 +210,8 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One entry of a ledger: the start of its run (UTC), its purpose and its cost. `hash` covers this entry and all earlier
-    entries.
+    """One entry of a ledger. It has the start of its run (UTC), its purpose and its cost. `hash` covers this entry and all
+    earlier entries.
 
     `previous` is the hash of the preceding entry. `domain` is the digest of the public domain of a release that publishes its
     number of rows exactly, otherwise None.
@@ -294,7 +298,7 @@ class Statement:
 
     @property
     def horizon(self) -> Horizon | None:
-        """Return the plan over years; None if there is none."""
+        """Return the plan over years; None if the ledger has no such plan."""
         return _only(entry.notes.horizon for entry in self.entries)
 
     @property
@@ -304,7 +308,9 @@ class Statement:
 
     @property
     def domain(self) -> str | None:
-        """Return the domain on which releases published their number of rows exactly; None if no release did."""
+        """Return the domain on which releases published their number of rows exactly; None if no release published this
+        number.
+        """
         return _only(entry.domain for entry in self.entries)
 
     @property
@@ -344,7 +350,9 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain in a stored text; None for "". Raises ValueError if the text is not an SHA-256 digest."""
+    """Return the domain in a stored string; None for the empty string. Raises ValueError if the text is not an SHA-256
+    digest.
+    """
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
@@ -363,11 +371,13 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
     try:
         return from_text(to_text(exact(number)))
     except ValueError:
-        raise BudgetError(f"{name}: expected a number of at least 0 with at most 100 digits, found another.") from None
+        raise BudgetError(
+            f"{name}: the number cannot be used: expected a number of at least 0 with at most 100 digits, found another value."
+        ) from None
 
 
 def summed(statement: Statement) -> Statement:
-    """Return the statement. Raises BudgetError if a sum of its charges has too many digits to be computed and shown."""
+    """Return the statement. Raises BudgetError if a sum of the charges has too many digits to be computed and shown."""
     for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
         total = Fraction(0)
         for amount_of_entry in amounts:
@@ -382,7 +392,9 @@ def summed(statement: Statement) -> Statement:
 def line(name: str, text: str, longest: int) -> str:
     """Return a text that must be one printable line. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
-        raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
+        raise BudgetError(
+            f"{name}: the text cannot be used: expected one line of 1 to {longest} printable characters, found something else."
+        )
     return text
 
 
@@ -412,7 +424,7 @@ class LedgerError(BudgetError):
 
 
 def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
-    """Return an error that states what was expected, what was found, and the steward's next step."""
+    """Return an error with three facts: the expected content, the content that was found, and the steward's next step."""
     return LedgerError(f"{path}: expected {expected}; found {actual}. No private data were read. {advice}.")
 
 
@@ -472,7 +484,7 @@ def _write_head(descriptor: int, head: Head) -> None:
 
 
 def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Create a ledger file of mode 0600. It gets its name only when it is complete and on the disk.
+    """Create a ledger file of mode 0600. The file gets its name only when it is complete and on the disk.
 
     The head file is written first. A crash between the two steps leaves a head without charges, which the next attempt reuses.
     The function needs a file system with hard links: unlike a rename, a hard link never replaces a file (on Windows, a rename
@@ -511,7 +523,10 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 def check_free(path: Path) -> None:
     """Raise OutputError if a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
     if not os.path.isdir(path.parent):
-        raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
+        raise OutputError(
+            f"{path}: the folder of the ledger does not exist: expected an existing folder {path.parent} to write into, found "
+            "no folder."
+        )
     for name in (path, *_companions(path)):
         if os.path.lexists(name):
             raise _taken(name)
@@ -523,7 +538,10 @@ def check_free(path: Path) -> None:
 
 
 def _taken(path: Path) -> OutputError:
-    return OutputError(f"{path}: expected no file, found one. A ledger is never overwritten: use it, or choose another name.")
+    return OutputError(
+        f"{path}: a file is in the place of the new ledger: expected no file, found a file. A ledger is never overwritten: "
+        "use it, or choose another name."
+    )
 
 
 def _create_head(path: Path, head: Head) -> None:
@@ -653,8 +671,8 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Return what was expected, what was found and the next step, for an error of SQLite. SQLite's own message is not used,
-    because it could quote the file.
+    """Return an error for an error of SQLite. It has the expected content, the content that was found, and the next step.
+    SQLite's own message is not used, because it could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

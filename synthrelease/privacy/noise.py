@@ -110,7 +110,9 @@ def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
         if taken is not None:
             return taken
         if stop == len(order):
-            raise ValueError("expected a candidate without a loss, which is always taken, found none")
+            raise ValueError(
+                "no candidate was taken: expected a candidate without a loss, which is always taken, found no such candidate"
+            )
         start, size = stop, min(2 * size, _LARGEST_BATCH)
 
 
@@ -234,7 +236,7 @@ class SystemEntropy:
         """Return (k,) independent, uniform int64 numbers, each from 0 to its bound minus 1. Bounds are (k,) int64, at least 1.
 
         The distribution is exact: a 64-bit word at or above the largest multiple of the bound is drawn again. No random bits
-        are stored for later, because a fork of the process would copy them.
+        are stored for later use, because a fork of the process would copy such bits.
         """
         limits = np.asarray(bounds, dtype=np.uint64)
         numbers, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))

@@ -41,7 +41,7 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge as text, with the delta if the charge has one."""
+    """Return the epsilon of a charge as text. The text also has the delta if the charge has a delta."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
@@ -78,7 +78,7 @@ class Loss(NamedTuple):
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
     """Return the loss (k epsilon, k e^((k - 1) epsilon) delta), rounded up, for k records that may all be replaced.
 
-    Return None if this delta is 1 or more, which guarantees nothing (theory 1.3, group privacy).
+    The result is None if this delta is at least 1, because it then guarantees nothing (theory 1.3, group privacy).
     """
     if not delta:
         return Loss(records * epsilon, Fraction(0))
@@ -140,7 +140,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
     Returns
     -------
-    A charge of the same name, with the library's charge as its part.
+    Return a charge of the same name, with the library's charge as its part.
 
     Raises
     ------
@@ -466,7 +466,7 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
     return Loss(min(loss.epsilon, epsilon), min(loss.delta, tidy_up(share * loss.delta)))
 
 
-# A plan over years gives a person a guarantee for all years of a register, before the first year is released.
+# A plan over years is made before the first year is released. It gives each person a guarantee for all years of a register.
 #
 # The number of records of a person is limited in the file of one year, and in the files of all years together. Replacing these
 # records changes a year's release by as many steps as the person has records in that year. So the losses of the most expensive

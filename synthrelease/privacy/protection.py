@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def protected() -> Iterator[None]:
-    """Protect this process and the processes that it starts; restore the earlier state at the end."""
+    """Protect this process and the processes that it starts. Restore the earlier state at the end."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
@@ -61,7 +61,7 @@ def _hide_messages() -> None:
 
 
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
-    """Write the type of an error and its file and line to stderr, but neither its message nor source code."""
+    """Write the type of an error, its file and its line to stderr. Do not write the message or source code."""
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     sys.stderr.write(
@@ -82,8 +82,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Return the result of an action. An InputError is raised again without a cause, with the texts `before` and `after`
-    around its message.
+    """Return the result of an action. An InputError is raised again without its cause. Its message gets the texts `before` and
+    `after`.
     """
     try:
         return action()

@@ -15,7 +15,9 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):
-    """A source of repeatable draws from a key of integers, for public data only. Its noise gives no privacy protection."""
+    """A source of repeatable draws from a key of integers, for public data only. The noise of this source gives no privacy
+    protection.
+    """
 
     def __init__(self, *key: int):
         self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))

@@ -2,11 +2,11 @@
 
 Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise).
 
-The absolute value of a standard normal number is c w + t, with a cell c of width w = 1 / 1024 and an offset t within the cell.
-The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with probability
-exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. Bits of t and of the acceptance coin are read until
-they decide acceptance and the whole number nearest to sigma (c w + t). All decisions use whole numbers, and the tails are not
-truncated.
+The absolute value of a standard normal number is c w + t. Here c is a cell of width w = 1 / 1024, and t is an offset within the
+cell. The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with
+probability exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. Bits of t and of the acceptance coin are
+read until they decide acceptance and the whole number nearest to sigma (c w + t). All decisions use whole numbers, and the
+tails are not truncated.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = Non
     Parameters
     ----------
     random_bits : function that returns a given number of independent fair bits, as an integer.
-    word : the first `step` bits if they were already read; None otherwise.
+    word : the first `step` bits if they were already read; None if no bits were read.
     step : number of bits that are read at once.
 
     Notes
@@ -149,7 +149,7 @@ class Table:
         """Compute the table of a distribution. Raises ValueError for a distribution with 2^15 or more likely values."""
         floors = np.array(exact_floors(law), dtype=np.uint64)
         if len(floors) >= 2 ** (_FIRST - 1):
-            raise ValueError("expected a law with fewer likely values")
+            raise ValueError("expected a distribution with fewer likely values")
         begins = (floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
         # the number of floors below all words that begin with these bits
         first = np.repeat(np.arange(len(floors) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
@@ -249,7 +249,7 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
     """Return the tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest digit first.
 
-    The last table is unbounded: it is the value of all further digits together.
+    The last table is unbounded. It holds the value of all further digits together.
     """
     laws, rate = list[Geometric](), 1 / scale
     while rate * _ONE_TABLE < 1:
@@ -290,8 +290,8 @@ class Scale:
 
     @classmethod
     def at_least(cls, scale: Fraction) -> Scale:
-        """Return the smallest `Scale`, at least 2^-10, that is not below `scale`. From 2^-10 on, it exceeds `scale` by a factor
-        of at most 1 + 2^-31.
+        """Return the smallest `Scale` that is at least `scale` and at least 2^-10. From 2^-10 on, it exceeds `scale` by a
+        factor of at most 1 + 2^-31.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Compute the privacy cost of a private selection from the distribution (law) of its hidden number of rounds.
+"""Compute the privacy cost of a private selection from the distribution of its hidden number of rounds.
 
 `synthrelease.releasing.selection` runs the loops that these theorems cover (theory 2, selection). This module is the only place
 where a selection multiplies a charge.
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 # Distributions of the hidden number K of rounds, and their cost ("price") for pure rounds (theory 2b, price of a distribution).
-#
-# The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted round,
-# or "nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains this cost
-# (theory 2b.1, price). The computed costs ("prices") are rounded up to multiples of 1e-7, and exceed the exact costs by less
-# than 1e-6.
+# The loop draws K from a public distribution that was fixed beforehand, and runs at most K rounds. It publishes the first
+# accepted round, or "nothing". For epsilon-DP rounds, the loop costs `law.price(epsilon)`, and no less, because some epsilon-DP
+# round attains this cost (theory 2b.1, price). The computed costs ("prices") are rounded up to multiples of 1e-7, and exceed
+# the exact costs by less than 1e-6.
 
 Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
@@ -49,7 +48,7 @@ class StoppingLaw(Protocol):
         """Return the mean of K. This is the mean number of rounds of a search that accepts no round."""
 
     def nothing(self, rejection: Number) -> Number:
-        """Return the probability that none of K rounds is accepted, if each is rejected with probability `rejection`."""
+        """Return the probability that none of K rounds is accepted, if each round is rejected with probability `rejection`."""
 
     def price(self, epsilon: Fraction) -> Fraction:
         """Return the epsilon of the loop for pure rounds with this epsilon, rounded up."""
@@ -66,7 +65,8 @@ def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[in
 
 @dataclass(frozen=True, kw_only=True)
 class StopCoin:
-    """A stop coin after each rejected round. It ends the search with probability gamma: Pr[K = k] = gamma (1 - gamma)^(k - 1).
+    """A stop coin after each rejected round. The coin ends the search with probability gamma, so Pr[K = k] = gamma (1 -
+    gamma)^(k - 1).
 
     Attributes
     ----------
@@ -179,8 +179,8 @@ class FiniteLaw:
 
     Attributes
     ----------
-    atoms : pairs (rounds, probability) in ascending order of rounds, from at least 1. The probabilities are exact, at least
-        1e-12, and sum to 1.
+    atoms : pairs (rounds, probability) in ascending order of rounds, from at least 1. The probabilities are exact and at least
+        1e-12, and they sum to 1.
     """
 
     atoms: tuple[tuple[int, Fraction], ...]
@@ -287,7 +287,7 @@ class SelectionRule:
 
     @property
     def law(self) -> StopCoin | NegativeBinomial | FiniteLaw | None:
-        """Return the distribution of the hidden number of rounds; None if rounds are repeated until one is accepted.
+        """Return the distribution of the hidden number of rounds; None if rounds are repeated until a round is accepted.
 
         Raises
         ------

@@ -1,8 +1,8 @@
-"""Account for releases that each read one piece of a register, and for the random pieces of rows within one release.
+"""Account for releases that each read one piece of a register. Also account for the random pieces of rows within one release.
 
 Every record has a public record number, and a secret key assigns each number permanently to a piece. A release reads one piece,
-or all rows. So only the releases that read its piece, and the releases that read all rows, affect a record with an unchanged
-number.
+or all rows. So only two kinds of releases affect a record with an unchanged number: releases that read its piece, and releases
+that read all rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, NUMBER_OF_ROWS, Charge
 
 MOST_PIECES = 1000
-"""Largest number of pieces. A thousandth of a register already describes the register poorly."""
+"""Largest number of pieces of a register. A thousandth of a register already describes the register poorly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class SplitRule:
     ----------
     by : the column of the file with the public record number, which is not released.
     piece : the number of the piece, from 1 to `of`.
-    of : the number of pieces of the register.
+    of : the number of pieces into which the register is split.
     """
 
     by: str
@@ -37,7 +37,7 @@ class SplitRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The facts that a ledger records about a split of a register; all are digests or public.
+    """The facts that a ledger records about a split of a register. All of them are digests or public.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Spent:
     Attributes
     ----------
     of_all : the sum over releases of all rows.
-    of_pieces : by piece, the sum over the releases of the piece. Pieces that no release read are left out.
+    of_pieces : by piece, the sum of the charges of the releases that read the piece. Pieces that no release read have no entry.
     """
 
     of_all: Fraction
@@ -66,7 +66,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges by piece. The piece None stands for all rows."""
+        """Add up charges by piece. The piece None stands for all rows of the register."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -88,8 +88,8 @@ class Spent:
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return the largest loss so far of a record that the next release reads: in its piece, or in any piece if `piece` is
-        None.
+        """Return the largest loss so far of a record that the next release reads. The record is in the piece of this release,
+        or in any piece if `piece` is None.
         """
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
@@ -118,14 +118,15 @@ class PartitionRule:
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return the numbers of rows of the two pieces, at least 1 each. The numbers depend on the public number of rows alone.
+        """Return the number of rows of each of the two pieces, at least 1 each. The numbers depend on the public number of rows
+        alone.
 
         Raises
         ------
         InputError : when there are fewer than two rows.
         """
         if n < 2:
-            raise InputError(f"expected at least 2 rows, because the rows are divided, found {n}.")
+            raise InputError(f"the rows cannot be divided: expected at least 2 rows, found {n}.")
         fit = min(max(int(n * self.fit), 1), n - 1)
         return fit, n - fit
 
@@ -140,5 +141,7 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges of the mechanisms that read this piece. None stands for the charges before the rows are divided."""
+    """Return the charges of the mechanisms that read this piece. None as the piece stands for the charges before the rows are
+    divided.
+    """
     return tuple(charge for charge in charges if piece_of(charge) == piece)

@@ -1,4 +1,5 @@
-"""Write associations.csv: the associations between columns that the released rows preserve, from release.json alone."""
+"""Write associations.csv from release.json alone. The file lists the associations between columns that the released rows
+preserve."""
 
 from __future__ import annotations
 

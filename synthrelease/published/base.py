@@ -297,6 +297,7 @@ def upwards(value: Fraction) -> float:
 
 
 # Ed25519 signatures, which show who made a bundle. The signature is over SHA256SUMS, and so over every file in the bundle.
+#
 # Other tools can read the files: keys are in PEM, and the signature has 64 bytes. Without synthrelease, check the signature
 # with `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig`.
 

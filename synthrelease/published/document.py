@@ -5,16 +5,17 @@ with the same models.
 1.0.0, the first published version:
 
 - Without a new number, only optional fields may be added. A document without the field means the same as a document with the
-default value of the field, and a field with its default value is not written. So every later version reads every document with
-this number. `load` of every earlier version ignores unknown fields, so it reads later documents with this number.
+  default value of the field, and a field with its default value is not written. So every later version reads every document
+  with this number. `load` of every earlier version ignores unknown fields, so it reads later documents with this number.
 - A new number is needed to remove or rename a field, to change its type, unit or meaning, to require a new field, or to allow a
   further word in a field (such as a rule of the charges).
 - Documents with a later number are refused. The message names the version of synthrelease that wrote the document and can read
-it. - Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
+  it.
+- Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
 The classes are read in two ways: `read_strictly` for `verify`, which must check every field, and `read_leniently` for `load`,
-which ignores fields of later versions. `verify` should be of the version that wrote the bundle. `verify` reports unknown fields
-and says that another version wrote them.
+which ignores fields of later versions. `verify` should be of the version that wrote the bundle. If `verify` finds unknown
+fields, it says that another version wrote them.
 """
 
 from __future__ import annotations
@@ -57,11 +58,12 @@ from synthrelease.settings.tables import OPTIONS, AttacksTable, BundleTable, Not
 if TYPE_CHECKING:
     from synthrelease.criteria.facts import Group, PublicFacts
 
-# The guarantee in five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee). Two
-# guarantees may be added up if domain, scope and unit agree. Some facts are published exactly and could differ between files.
-# The scope names the place of every such fact in release.json. Every other statement about the file is the output of a charged
-# mechanism, or follows from outputs and facts. The building blocks follow from other parts of release.json, and `verify`
-# compares them.
+# The guarantee in five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
+#
+# Two guarantees may be added up if domain, scope and unit agree. Some facts are published exactly and could differ between
+# files. The scope names the place of every such fact in release.json. Every other statement about the file is the output of a
+# charged mechanism, or follows from outputs and facts. The building blocks follow from other parts of release.json, and
+# `verify` compares them.
 
 DOMAIN = "any file that can be read by the schema and is none of those that were called public"
 REPLACED = "records replaced"

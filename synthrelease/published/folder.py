@@ -350,7 +350,7 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
         pass
     raise InputError(
         f"{release.folder}: criterion {score.name!r}: the parameters of the criterion do not fit its kind: expected "
-        f"parameters of the kind {score.kind}, found others."
+        f"parameters of the kind {score.kind}, found other parameters."
     )
 
 

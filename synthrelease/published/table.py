@@ -140,7 +140,7 @@ class LabelledBins:
             texts = column.dictionary.to_pylist()
             self._known = column.dictionary, np.array([self._places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
         of_texts, missing = self._known[1], len(self._known[1]) - 1
-        if column.indices.null_count:  # pyarrow would import pandas to fill the gaps, and for `to_numpy`
+        if column.indices.null_count:  # pyarrow would import pandas to fill gaps, and also for `to_numpy`
             indices = np.array([missing if index is None else index for index in column.indices.to_pylist()])
         else:
             indices = np.from_dlpack(column.indices)
@@ -364,7 +364,7 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
     if not np.array_equal(members.keys[: len(of_row)], of_row + 1):
         raise TableError(
             "the members do not fit the roots: expected the members of each root one after the other, as many as "
-            f"{linked.size!r} says, found others"
+            f"{linked.size!r} says, found other members"
         )
     if len(members) > len(of_row):
         raise TableError(

@@ -39,9 +39,10 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.models import charge_of
 from synthrelease.spec.release_spec import ReleaseSpec
 
-# The table of a release, divided at random into two pieces: one for fitting the generator, one for the criteria.
+# The table of a release, divided at random into two pieces. One piece is used for fitting the generator, the other for the
+# criteria.
 #
-# `PrivateCounts.fit` and `.score` are the table itself, so the same code serves a whole table and pieces.
+# In a whole table, `PrivateCounts.fit` and `.score` are the table itself. So the same code serves a whole table and pieces.
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class PrivatePieces:
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Return both pieces on the bins of a transformation, with the same meters."""
+        """Return the two pieces on the bins of a transformation, with the same meters."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
@@ -70,8 +71,8 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Divide the table into two random pieces with meters for the planned charges; without a rule, return it unchanged. A
-    release calls this function once, before any code reads counts.
+    """Divide the table into two random pieces with meters for the planned charges. Without a rule, return the table unchanged.
+    A release calls this function once, before any code reads counts.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     Parameters
     ----------
     folder : the folder of the earlier release.
-    digest : the digest of its release.json when the specification was read.
+    digest : the digest of the release.json of this release when the specification was read.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) 
 
     Raises
     ------
-    InputError : when they differ.
+    InputError : when the neighbours of the two releases differ.
     """
     old = document.guarantee
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
@@ -231,8 +232,8 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate with the verdict of its noisy scores or of a joint test. With a joint test, criterion values are computed
-    only after acceptance.
+    """A candidate with the verdict on it, from noisy scores or from a joint test. With a joint test, criterion values are
+    computed only after acceptance.
     """
 
     candidate: Candidate
@@ -285,7 +286,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 
     Privacy
     -------
-    Spends the one-off charges of the plan.
+    Spends the charges of the plan that are spent once.
     """
     measured = None
     if spec.shared_measurements:
@@ -366,7 +367,8 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Return the noisy sums for the questions in [[models]], measured after acceptance; None without such questions.
+    """Return the noisy sums for the questions in [[models]], which are measured after acceptance. The result is None without
+    such questions.
 
     Privacy
     -------

@@ -124,7 +124,7 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
     Raises
     ------
-    ResourceError : when it does not fit.
+    ResourceError : when the run does not fit into the memory.
     """
     needed, available = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if available is not None and needed > available:
@@ -147,7 +147,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
     Raises
     ------
-    ResourceError : when it does not fit. If a number is unknown, the function checks nothing.
+    ResourceError : when the run does not fit into the memory. If a number is unknown, the function checks nothing.
     """
     available = machine_megabytes()
     if before is None or after is None or available is None:

@@ -166,7 +166,9 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its pieces, with the interface of private counts. The rows are the same at every call."""
+    """Return the made-up table, or its pieces. They have the interface of private counts. The rows are the same at every
+    call.
+    """
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
@@ -181,7 +183,7 @@ def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """Run a part of the dry run. If it fails, the raised error names the part and the settings that were tried."""
+    """Run a part of the dry run. If the attempt fails, the raised error names the part and the settings that were tried."""
     tried = "the part that is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
     try:
         return part()

@@ -81,7 +81,7 @@ class _GoesOn(Exception):
 
 
 def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
-    """Return whether a row follows the header; None if this is unknown.
+    """Return whether a row follows the header; None if the program does not know.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
-    """Return, for each file, whether it has a row; None if this is unknown."""
+    """Return, for each file, whether the file has a row; None if the program does not know."""
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
@@ -271,7 +271,7 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Return the properties that a file declares; None for CSV, which declares none.
+    """Return the properties that a file declares; None for CSV, because CSV files declare no properties.
 
     Raises
     ------

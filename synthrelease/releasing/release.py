@@ -52,7 +52,8 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
-# Pieces of a register: a permanent split by a secret key, and the information that selects the rows of one piece.
+# A register is split permanently into pieces by a secret key. The functions below make this split, and select the rows of one
+# piece.
 #
 # Spends nothing, because only record numbers are read.
 
@@ -174,7 +175,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """The accepted output and its guarantee. Everything in it may be published.
+    """The accepted output of a release, and the guarantee of this output. Everything in this output may be published.
 
     Attributes
     ----------

@@ -147,8 +147,8 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round: a value only if it is accepted, and the type and place of an error only if it failed after the
-    noise.
+    """The result of a round. It has a value only if the round is accepted, and the type and place of an error only if the round
+    failed after the noise.
     """
 
     verdict: Verdict
@@ -195,7 +195,7 @@ def _ending(rule: SelectionRule) -> Callable[[], bool]:
     """Return a function that is called after every rejected round and returns whether the search ends, by a coin or after K
     rounds.
 
-    K is hidden, and is drawn before the first round.
+    K is hidden, and K is drawn before the first round.
     """
     if rule.rounds is not None:
         hidden = from_finite_law(rule.rounds.atoms)

@@ -38,11 +38,12 @@ class ScoutedBins:
     Attributes
     ----------
     column : the column.
-    edges : lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for other columns.
+    edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for a column that is not
+        numeric.
     numbers : mean of each bin of a numeric column, computed from noisy counts.
-    codes : codes, texts or periods with a separate bin; all other codes share one bin. Empty for numeric columns.
+    codes : codes, strings or periods with a separate bin; all other codes share one bin. Empty for numeric columns.
     days : the period of each day, for dates such as 2020-01-31 whose single days have few rows; otherwise empty.
-    fillers : whether the last bin may hold codes such as 98 or 9999: it ends at a power of ten, above a gap.
+    fillers : whether the last bin may hold codes such as 98 or 9999. Such a bin ends at a power of ten, above a gap.
     gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
     """
 
@@ -60,7 +61,7 @@ class ScoutedBins:
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return the (n_atoms,) drafted bin of each finest bin. Texts that are not numbers share the bin of missing values.
+        """Return the (n_atoms,) drafted bin of each finest bin. Strings that are not numbers share the bin of missing values.
 
         Parameters
         ----------
@@ -75,7 +76,7 @@ class ScoutedBins:
 
 
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins of codes or texts.
+    """Return the bins of a column of codes or strings.
 
     Up to 12 codes each have a separate bin. If there are more codes, only frequent codes have a bin. A code of 1% of the rows
     has a bin in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise. Many days are joined into
@@ -106,7 +107,8 @@ _PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
     """Return the period (ISO week, month, quarter or year) of each day from the first to the last day that was counted. The
-    result is empty if each day keeps its own bin, if at most half of the texts are days, or if the days are too far apart.
+    result is empty in three cases: each day keeps its own bin, at most half of the strings are days, or the days are too far
+    apart.
     """
     days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
@@ -220,8 +222,9 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the cell with the roundest lower edge, the first of equally round edges; None if there are no
-    cells."""
+    """Return the index of the cell with the roundest lower edge. Of equally round edges, the first counts. The result is None
+    if there are no cells.
+    """
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 
@@ -233,7 +236,9 @@ def _roundness(number: Fraction) -> int:
 
 
 def _mean(low: Fraction, high: Fraction, whole: bool, cells: _Cells) -> float:
-    """Return the mean of a bin, with each row at the middle of its cell; the middle of the bin if it has no rows."""
+    """Return the mean of a bin, where each row counts as the middle of its cell. For a bin without rows, return the middle of
+    the bin.
+    """
     mass = sum(count for _, _, count in cells)
     if not mass:
         return float(low + high - whole) / 2

@@ -5,7 +5,7 @@
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
 to meanings. `min` and `max` among the values say that the column holds numbers. Instead of such an object, an entry may be only
 the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number", "code" or "text")
-states the kind of the column. `limits` is a list of numbers; a bin always begins at each of them.
+states the kind of the column. `limits` is a list of numbers, and a bin always begins at each of these numbers.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min` and `max`.
@@ -67,12 +67,12 @@ class CodebookEntry:
 
     Attributes
     ----------
-    description : meaning of the column; empty if the codebook states none.
+    description : the meaning of the column; empty if the codebook states no meaning.
     labels : meaning of each code, where the code is written as in the file.
     missing : codes that stand for a missing answer.
     number : whether the codebook says that the column holds numbers.
     code : whether the codebook says that the column holds codes or texts.
-    low, high : smallest and largest number; None if not stated.
+    low, high : the smallest and the largest number; None if the codebook does not state it.
     whole : whether the codebook says that the numbers are integers.
     limits : numbers at which a bin begins in any case.
     """
@@ -88,8 +88,8 @@ class CodebookEntry:
     limits: tuple[Fraction, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry with the parts that it does not state taken from `second`, and the missing codes of both
-        entries.
+        """Return this entry. The parts that it does not state come from `second`, and the missing codes of the two entries are
+        joined.
         """
         return CodebookEntry(
             description=self.description or second.description,
@@ -111,9 +111,9 @@ class Codebook:
     Attributes
     ----------
     entries : information about each column, by name.
-    positions : positions of the columns in a file of fixed width; None if the codebook states none.
-    key : name of the column that links the two record types of a hierarchical file, such as persons to households; otherwise
-        None.
+    positions : positions of the columns in a file of fixed width; None if the codebook states no positions.
+    key : name of the column that links the two record types of a hierarchical file, such as persons to households. It is None
+        for other files.
     """
 
     entries: Mapping[str, CodebookEntry] = field(default_factory=dict)
@@ -169,13 +169,18 @@ def _of_ddi(text: str) -> Codebook:
     A codebook that defines entities is refused, because an entity may refer to another file or expand without limit.
     """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise _UnreadableCodebook("expected a DDI codebook without a document type declaration, found a declaration")
+        raise _UnreadableCodebook(
+            "the codebook has a document type declaration: expected a DDI codebook without a declaration, found a declaration"
+        )
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     variables = root.findall(".//dataDscr/var")
     if not variables:
-        raise _UnreadableCodebook("expected a DDI codebook with the variables of a file (dataDscr/var), found none")
+        raise _UnreadableCodebook(
+            "the codebook describes no variables: expected a DDI codebook with the variables of a file (dataDscr/var), found "
+            "none"
+        )
     groups = {
         group.get("rectype", ""): group
         for group in root.findall(".//fileStrc[@type='hierarchical']/recGrp")
@@ -252,11 +257,11 @@ def _variable(variable: Element) -> CodebookEntry:
 
 
 def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -> dict[str, CodebookEntry]:
-    """Return the entries with codes in the form in which a file of fixed width writes them, with or without leading zeros.
+    """Return the entries with codes as a file of fixed width writes the codes, with or without leading zeros.
 
     Parameters
     ----------
-    columns : for each column, its texts in the file.
+    columns : for each column, the strings that it has in the file.
     book : the codebook with the positions of the columns.
     """
     entries = dict(book.entries)
@@ -308,12 +313,12 @@ def _entry(name: str, about: Any) -> CodebookEntry:
 
 
 def _kind(text: Any) -> str:
-    """Return the kind if it is one of the four known kinds, otherwise an empty text."""
+    """Return the kind if it is one of the four known kinds; otherwise return an empty string."""
     return text if text in _KINDS else ""
 
 
 def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
-    """Return the stated smallest and largest number; None for a bound that is not stated or is no number."""
+    """Return the stated smallest and largest number. A bound is None if it is not stated or is no number."""
     return _number(values.get("min")), _number(values.get("max"))
 
 
@@ -369,9 +374,9 @@ class ColumnNotes:
 
     Attributes
     ----------
-    label : label of the column; empty if the column has none.
+    label : the label of the column; empty if the column has no label.
     value_labels : meaning of each labelled text of the column.
-    missing : texts that the file declares as missing values.
+    missing : strings that the file declares as missing values.
     missing_ranges : ranges of numbers that the file declares as missing values, as (lowest, highest) with both ends included.
     """
 

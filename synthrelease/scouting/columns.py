@@ -1,8 +1,8 @@
 """Choose the cells in which a scout counts each column, from the codebook and from noisy counts alone.
 
-Each code has a cell. Numbers are counted twice. The first table of a number has public cells: intervals of one width if the
-bounds are near each other, otherwise cells with limits at 1, 2 and 5 times powers of ten, and a cell for 0. Cells with many
-rows are cut into round steps for the second table.
+Each code has a cell. Numbers are counted twice. The first table of a numeric column has public cells. They are intervals of one
+width if the bounds are near each other. Otherwise they are cells with limits at 1, 2 and 5 times powers of ten, and a cell for
+0. Cells with many rows are cut into round steps for the second table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.scouting.codebook import CodebookEntry
 
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
-"""Names of the cells for texts that are no number, for texts that the codebook does not list, and for missing values."""
+"""Names of three cells: for strings that are no number, for strings that the codebook does not list, and for missing values."""
 SMALLEST, LARGEST = -6, 12
 """Powers of ten between which numbers without bounds are counted. Larger numbers count in the outermost cells."""
 STEPS = 50
@@ -64,15 +64,15 @@ def fillers_from(high: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedColumn:
-    """A column of the private file, as the codebook describes it.
+    """A column of the private file, in the form in which the codebook describes it.
 
     Attributes
     ----------
     name, description : name and meaning of the column.
     kind : "listed" for a column whose codes the codebook lists, "texts" for categories without a list, "number" for numbers.
     codes : meaning of each code, without the codes for missing answers.
-    missing : texts that stand for a missing answer.
-    low, high : smallest and largest number; None if not stated.
+    missing : strings that stand for a missing answer.
+    low, high : the smallest and the largest number; None if the codebook does not state it.
     whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number. limits : numbers
         at each of which a bin always begins, such as 37 weeks for births at term.
     """
@@ -133,7 +133,7 @@ class ScoutedColumn:
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
         """Return the (n_atoms + 2,) cells of the finest bins, for cells with these lower edges.
 
-        The last two entries are the cell of texts that are no number, and the cell of missing values.
+        The last two entries are the cell of strings that are no number, and the cell of missing values.
         """
         places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
         return np.append(places, [len(edges), len(edges) + 1])
@@ -192,7 +192,7 @@ def _atoms(low: Fraction | None, high: Fraction | None, whole: bool, limits: tup
 
 
 def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells of equal width if both bounds are stated and near each other, as for years; otherwise no cells."""
+    """Return cells of equal width if the two bounds are stated and near each other, as for years. Otherwise return no cells."""
     if low is None or high is None:
         return []
     near = low * high > 0 and max(abs(low), abs(high)) <= 10 * min(abs(low), abs(high)) and high - low < ROUND[-1]
@@ -258,7 +258,9 @@ def scouted_columns(
         expected = "min below max, and whole numbers as bounds and limits of integers"
         raise InputError(f"expected {expected}, found other settings for {listing(wrong)}. Nothing was read.")
     if len(asked) < 2:
-        raise InputError(f"expected at least two columns, found only {listing(names)}. Nothing was read.")
+        raise InputError(
+            f"a scout needs two columns: expected at least two columns, found only {listing(names)}. Nothing was read."
+        )
     return asked
 
 

@@ -1,4 +1,5 @@
-"""Define scout.json, the document of a scout: noisy counts, the codebook's facts, and their privacy cost.
+"""Define scout.json, the document of a scout. It has noisy counts, the facts of the codebook, and the privacy cost of the
+counts.
 
 Everything in the document may be published.
 """
@@ -26,7 +27,7 @@ ExactLimit = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$")]
 
 
 class ScoutedPart(Part):
-    """A column of a scout with its codebook entry and its noisy counts.
+    """A column of a scout, with its codebook entry and its noisy counts.
 
     Attributes
     ----------
@@ -34,8 +35,8 @@ class ScoutedPart(Part):
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
     edges : for a number, the lower limits of the cells of the second table, which a later version may choose differently.
-        counts : for codes and texts, the count of each; the empty text "" stands for missing values.
-    other : for a column with a list of codes, the count of texts that the list does not have.
+        counts : for codes and strings, the count of each value. The empty string "" stands for missing values.
+    other : for a column with a list of codes, the count of the strings that the list does not have.
     """
 
     name: str
@@ -55,7 +56,7 @@ class ScoutedPart(Part):
 
     @cached_property
     def column(self) -> ScoutedColumn:
-        """The column as the scout counted it, without its noisy counts."""
+        """The column in the form in which the scout counted it, without its noisy counts."""
         return self.value_of(ScoutedColumn, limits=tuple(map(Fraction, self.limits)))
 
     @property
@@ -75,8 +76,8 @@ class DependencePart(Part):
     Attributes
     ----------
     steps : the noisy mean, as a number of steps.
-    one : the number of steps that make a distance of 1.
-    rows : the number of rows from which it was computed.
+    one : the number of steps that equal a distance of 1.
+    rows : the number of rows from which the dependence was computed.
     """
 
     steps: int
@@ -98,8 +99,9 @@ class ScoutDocument(Part):
     title : title of the scout.
     rows : number of rows of the private file, published exactly. With a key, number of persons, one row of whom was counted.
     unit, key, first_by : the unit of protection, as in [unit] of the release's configuration.
-    epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, fixed before the scout (`privacy.cap.Cap`).
-    tables_exact : cost of all tables. The rest of the scout's cost is for the measure of dependence.
+    epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
+        (`privacy.cap.Cap`).
+    tables_exact : cost of all tables. The rest of the cost of the scout is for the measure of dependence.
     input : format of the private file.
     columns : the counted columns.
     dependence : the measure of dependence.
@@ -126,7 +128,9 @@ class ScoutDocument(Part):
 
     @cached_property
     def cap(self) -> Cap:
-        """The cap of scout and release. Raises Unexpected (a ValueError) for numbers that do not form a valid cap."""
+        """The cap on the total cost of scout and release. Raises Unexpected (a ValueError) for numbers that do not form a valid
+        cap.
+        """
         return self.value_of(Cap)
 
     @property
@@ -151,7 +155,7 @@ class ScoutDocument(Part):
 
     @property
     def quantile(self) -> float:
-        """The 95% quantile of the absolute noise of a sum of counts, in standard deviations of the sum.
+        """The 95% quantile of the absolute noise of a sum of counts, in standard deviations of the noise of this sum.
 
         For Laplace noise, the quantile of one count is returned, because the quantile of a sum is smaller.
         """

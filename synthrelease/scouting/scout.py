@@ -46,17 +46,18 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.requests import ScoutRequest
 
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
-"""Default part of the cap's rho that pays for the tables, and part of the scout's cost that pays for the dependence."""
+"""Two defaults: the part of the cap's rho that pays for the tables, and the part of the scout's cost that pays for the measure
+of dependence."""
 KEPT_FOR_TESTS = Fraction(3, 25)
 """The part of the cap's epsilon that is reserved by default for tests and criteria of the release."""
 MOST_NOISE = 0.03
-"""The largest accepted ratio of five standard deviations of a count's noise to the number of rows."""
+"""The largest accepted ratio of two numbers: five standard deviations of the noise of a count, and the number of rows."""
 WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
 """The settings of [input] that describe the format of the private file."""
 BYTES_OF_TEXT, MEGABYTES_OF_READING = 600, 300
 """Largest memory in bytes of one distinct text (100 characters of 4 bytes and its counts), and memory in MB of the reader."""
 SHARE_WITHOUT_DELTA = Fraction(1, 5)
-"""The part of the cap's epsilon that the scout spends by default where delta is 0."""
+"""The part of the cap's epsilon that the scout spends by default if delta is 0."""
 OPENED = "Nothing was published. The cost of the scout counts as spent, because the file was opened."
 
 
@@ -69,8 +70,8 @@ class Scouting:
     title : title of the scout for its pages.
     columns : columns to count, as the codebook describes them.
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
-    unit : what the guarantee protects: a row, or all rows of a person with the same key.
-    cap : budget of scout and release together.
+    unit : the unit that the guarantee protects. It is a row, or all rows of a person with the same key.
+    cap : the budget of scout and release together.
     rows : number of rows that the steward states; with a key, number of persons.
     """
 
@@ -101,7 +102,10 @@ class Scouting:
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
         unit = valid(UnitTable, {"key": key, "first_by": order} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
-            raise InputError("--first-by: expected columns or random with --unit KEY, and none otherwise. Nothing was read.")
+            raise InputError(
+                "--first-by orders the rows of a person: expected columns or random with --unit KEY, and nothing without "
+                "--unit KEY. Nothing was read."
+            )
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
             cap = cap_of(columns, exact(request.cap), exact(request.delta), rho, tests)
@@ -134,7 +138,9 @@ class Scouting:
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
-        """Return the charge of each step of the measurement by the name of the step. The charges add up to the scout's cost."""
+        """Return the charge of each step of the measurement, by the name of the step. These charges add up to the scout's
+        cost.
+        """
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
         of_tables = {"texts": texts, "first look": numbers + listed, "second look": numbers}
@@ -161,7 +167,7 @@ def cap_of(
     Parameters
     ----------
     epsilon, delta : budget of scout and release together.
-    rho : cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of that
+    rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of that
         amount is added for the measure of dependence. `rho` must be None if delta is 0. tests : epsilon that is reserved for
         tests and criteria of the release; by default 12% of the cap. If delta is 0, epsilon that is reserved for the whole
         release; by default 80% of the cap.
@@ -183,7 +189,8 @@ def cap_of(
             )
         if rho is not None:
             raise InputError(
-                "expected no --rho with --delta 0, found one. Omit it: --cap and --tests decide. Nothing was read."
+                "with --delta 0, --rho has no meaning: expected no --rho, found one. Omit --rho: --cap and --tests determine "
+                "the cost of the scout. Nothing was read."
             )
         return Cap(
             epsilon=epsilon, delta=delta, rho=Fraction(0), tests=(1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
@@ -245,7 +252,7 @@ def scout(
     scouting : settings of the scout.
     data : the private file.
     ledger : path of the ledger.
-    out : folder to write; it must not exist.
+    out : the folder to write; it must not exist.
     dataset : name of the dataset in the ledger.
     expect_head : head of the ledger that the steward has noted.
     charged : function that receives the ledger's statement after the charge.

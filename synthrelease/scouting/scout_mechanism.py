@@ -1,8 +1,8 @@
 """The private half of a scout: it measures single columns, frequent texts and one measure of dependence with noise.
 
-In: counts of all rows on the finest bins, and counts of texts, private. Out: noisy whole numbers.
-Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one
-row (theory 9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by
+In: private counts of all rows on the finest bins, and private counts of strings. Out: noisy whole numbers. Private: each
+function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one row (theory
+9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by
 1. The number of rows is public.
 """
 
@@ -54,13 +54,13 @@ def noisy_tables(
 
     Parameters
     ----------
-    groups : for the index of each column, (n_atoms,) the cell of the table into which each finest bin of the column falls.
+    groups : for the index of each column, an array (n_atoms,) that maps each finest bin of the column to a cell of the table.
     charge : privacy cost of all tables together.
 
     Privacy
     -------
-    The guarantee of `charge`. A replaced record changes two cells of a table by 1, or none. So the squared l2 distance and the
-    l1 distance of each table are at most 2. Each table costs an equal share of the charge.
+    The guarantee of `charge`. A replaced record changes two cells of a table by 1, or no cell. So the squared l2 distance and
+    the l1 distance of each table are at most 2. Each table costs an equal share of the charge.
     """
     return {
         column: with_noise(
@@ -78,21 +78,21 @@ def noisy_tables(
 def frequent_texts(
     columns: Mapping[str, Counter[str]], threshold: int, charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> dict[str, dict[str, int]]:
-    """Return, for each column, the texts with noisy counts of at least the threshold, in descending order of the count.
+    """Return, for each column, the strings with noisy counts of at least the threshold, in descending order of the count.
 
-    The empty text "" stands for missing values, and its count is returned in any case.
+    The empty string "" stands for missing values, and its count is returned in any case.
 
     Parameters
     ----------
     columns : for each column, the exact count of each text.
     threshold : smallest published count, from `privacy.cap.text_threshold` for the rho of one column.
-    charge : privacy cost of all columns together, a Gaussian one.
+    charge : the Gaussian privacy cost of all columns together.
 
     Privacy
     -------
     The Gaussian guarantee of `charge`, except for texts of one row. Among texts that both neighbours have, at most two counts
-    of a column change by 1, a squared distance of 2 (theory 9.20, values without a public list). The order in which texts occur
-    in the file has no influence: texts are sorted before noise is added, and by noisy count afterwards.
+    of a column change by 1, a squared distance of 2 (theory 9.20, values without a public list). The order in which strings
+    occur in the file has no influence. Strings are sorted before noise is added, and by noisy count afterwards.
     """
     published = dict[str, dict[str, int]]()
     for name, counted in columns.items():
@@ -107,7 +107,8 @@ def frequent_texts(
 def dependence(
     counts: Counts, groups: Sequence[np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> tuple[int, int]:
-    """Return the noisy mean dependence of pairs of columns, as a whole number of steps, and the number of steps that make 1.
+    """Return the noisy mean dependence of pairs of columns and the number of steps that equal 1. The mean is a whole number of
+    steps.
 
     The dependence of a pair is the total variation distance between its joint table and the product of the two margins.
 

@@ -1,5 +1,5 @@
-"""Define the base class and the common field types of all tables in the two files: texts of one line, exact numbers, no
-unknown keys."""
+"""Define the base class and the common field types of all tables in the two files. The types are texts of one line and exact
+numbers, and unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ class NamesColumns:
 
     Attributes
     ----------
-    way : "about" (the whole table describes the column and is removed with it), "among" (the column is removed from a list),
-        "keys" (the entry of the column is removed), "terms" (the terms of `tables` with the column are removed).
+    way : what happens when a column is left out. With "about", the whole table describes the column and is removed with it.
+        With "among", the column is removed from a list. With "keys", the entry of the column is removed. With "terms", the
+        terms of `tables` with the column are removed.
     """
 
     way: Literal["about", "among", "keys", "terms"]
@@ -78,7 +79,7 @@ def naming_columns(model: type[BaseModel]) -> dict[str, str]:
 
 
 class SpecTable(BaseModel):
-    """Base class of all tables in the two files: unknown keys are mistakes, and true is not a number."""
+    """Base class of all tables in the two files. Unknown keys are mistakes, and `true` is not accepted as a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -126,8 +127,8 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration that only a comparison with the schema shows: the field, the expected value,
-    and the value found.
+    """A mistake in a table of the configuration that only a comparison with the schema shows. It has the field, the expected
+    value, and the value found.
     """
 
     field: str
@@ -154,8 +155,9 @@ class ReleasedPrior(SpecTable):
 
     Attributes
     ----------
-    release : the folder of the release. `[series] earlier` must name the release, its neighbours must be the same, and it must
-        pass `verify`. Each of its bins must lie in one bin of this release. Example: `release = "../births-2023"`.
+    release : the folder of the release. `[series] earlier` must name this release, the neighbours of this release must be the
+        same, and the release must pass `verify`. Each bin of this release must lie in one bin of the new release. Example:
+        `release = "../births-2023"`.
     """
 
     release: str = Field(min_length=1)

@@ -98,7 +98,7 @@ class CatalogueTable(Stripped):
 
 
 LANGUAGES = ("en", "he")
-"""Languages of the public part of a card. Each has a file of texts in bundle/card/words."""
+"""Languages of the public part of a card. Each of these languages has a file of texts in bundle/card/words."""
 RIGHT_TO_LEFT = ("he",)
 
 Text = Annotated[str, Field(max_length=10_000)]
@@ -132,7 +132,7 @@ def _paragraphs(text: Any) -> Any:
 
 class ProgramTable(Stripped):
     """[card.program]: the program for readers, which checks the release and answers questions about it. The program is in no
-    package index. So without this table, no document of the release says where to get it.
+    package index. Without this table, no document of the release says where to get the program.
 
     Attributes
     ----------
@@ -168,8 +168,8 @@ class CardTexts(Stripped):
     uses : the intended uses, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
     unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
     ethics : review and consent. Example: `ethics = "Reviewed by the committee on confidentiality."`.
-    maintenance : updates and errata, and how long they will be made. Example: `maintenance = "Published once; errata under a
-        new version."`.
+    maintenance : updates and errata of the release, and how long they will be made. Example: `maintenance = "Published once;
+        errata under a new version."`.
     feedback : the feedback that the publisher asks for. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
@@ -260,13 +260,13 @@ class CardTable(CardTexts):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
-        """Return the texts in a language; None if there are none."""
+        """Return the texts in a language; None if the card has no texts in this language."""
         texts = {"en": self.en, "he": self.he}[language]
         return self if texts is None and language == self.language else texts
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return all languages of the card, its own language first."""
+        """Return all languages of the card. The card's own language comes first."""
         further = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
         return (self.language, *further)
 

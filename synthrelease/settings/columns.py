@@ -16,7 +16,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """Return bins if they are valid. Raises Unexpected with the same message for all other values."""
+    """Return bins if they are valid. Raises Unexpected with the same message for every value that is no valid list of bins."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -101,16 +101,17 @@ IMPUTING = {
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return the setting for missing values. If the setting asks to fill them from other records, raises Unexpected with the
-    alternatives.
+    """Return the setting for missing values. If the setting asks to fill missing values from other records, the function raises
+    Unexpected with the alternatives.
     """
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             "'bin', 'drop' or 'error': missing values must not be filled from other private records, because one person's "
-            "values would then be in many rows, which the guarantee does not cover. Three methods are allowed: a public rule "
-            "for each record ('bin' makes missing a separate value, 'drop' excludes the row); a rule or model released with "
-            "differential privacy and applied to each record separately; values from a public table. With 'bin', [imputation] "
-            "can fill the missing values of the released table from its own rows, at no cost"
+            "values would then be in many rows, which the guarantee does not cover. Three methods are allowed. A public rule "
+            "may decide for each record: 'bin' makes missing a separate value, and 'drop' excludes the row. A rule or model "
+            "that was released with differential privacy may be applied to each record separately. Values may come from a "
+            "public table. With 'bin', [imputation] can fill the missing values of the released table from its own rows, at "
+            "no cost"
         )
     return value
 
@@ -154,7 +155,7 @@ class FixedWidthTable(SpecTable):
                 yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type whose lines are read ("" without record types), and the positions of its columns.
+        """Return the record type whose lines are read ("" without record types), and the positions of the columns of this type.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class ColumnTable(SpecTable):
         format that it fits. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
         `bounds = [15, 74]`.
-    bounds_by : the source of the bounds, which shows readers that they are not from the private file. Example: `bounds_by =
+    bounds_by : the source of the bounds. It shows readers that the bounds are not from the private file. Example: `bounds_by =
         "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that is listed here is never a missing value. Example:
@@ -367,7 +368,8 @@ class RuleTable(SpecTable):
     why: str = ""
 
 
-# `outside = "bin"`: all texts that are no listed category or code count as one category, a new one or a listed one.
+# With `outside = "bin"`, all strings that are no listed category or code count as one category. This category is a new category
+# or a listed category.
 #
 # The list is public, so this is a public rule about a single value, and no row is excluded because of an unexpected text.
 
@@ -375,7 +377,7 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the category of unlisted texts; None if such texts have no category."""
+    """Return the category of unlisted strings; None if such strings have no category."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -384,7 +386,7 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return the treatment of unlisted texts: "bin", "drop" or "error". For categories and codes, "clip" under [input] means
+    """Return the treatment of unlisted strings: "bin", "drop" or "error". For categories and codes, "clip" under [input] means
     "drop".
     """
     if unlisted_label(table) is not None:
@@ -399,8 +401,8 @@ def unlisted_member(table: ColumnTable) -> str | None:
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return groups that also contain the unlisted texts. If no group lists them, they join or form the group with their
-    name.
+    """Return groups that contain the unlisted strings in addition to their own strings. If no group lists these strings, they
+    join or form the group with their name.
     """
     if member is None or any(member in group for group in groups.values()):
         return groups
@@ -410,8 +412,8 @@ def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mappin
 # Messages about a file that cannot be read as [input] says: what was expected and found, never a value, and what to do.
 
 EXPECTED = "expected a file with a header and rows"
-CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
-TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
+CUT = "the file is incomplete: expected a whole file, found a file that is cut off, damaged or unreadable."
+TOO_LONG = "a row is too long: expected rows that fit into the memory of this machine, found longer rows."
 FORMATS = "CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database"
 _SAVE = " (in Excel, save the sheet as 'CSV UTF-8')"
 _CODEBOOK = " (a DDI codebook: give its fixed-width data to `init --from`, and the codebook to --codebook)"
@@ -422,7 +424,7 @@ OTHER_FORMATS = {
     b"FEA1": "a Feather file", b"ARROW1": "a Feather file", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }  # fmt: skip
-"""Other kinds of files, by their first bytes."""
+"""Other kinds of files, recognised by their first bytes."""
 DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 
 
@@ -498,7 +500,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """Return the message about text in another encoding than the configured one."""
+    """Return the message about a file in another encoding than the configured encoding."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"

@@ -28,13 +28,13 @@ def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
 
-# Mistakes in the two files, collected so that a steward sees them all at once.
+# Mistakes in the two files. They are collected so that a steward sees all mistakes at once.
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
-    """A collector of the problems found so far; `file` is the path of the configuration."""
+    """A collector of the problems that were found so far. `file` is the path of the configuration."""
 
     def __init__(self, configuration: ConfigurationFile):
         self._configuration = configuration
@@ -54,7 +54,7 @@ class Problems:
         self.add(path, error.expected, error.found or "something else", error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
-        """Add the mistakes in the table at `where`, and return whether there were any."""
+        """Add the mistakes in the table at `where`, and return whether the table has mistakes."""
         earlier = len(self.found)
         for mistake in mistakes:
             self.add(f"{where}.{mistake.field}", mistake.expected, mistake.found, mistake.suggestion, file)
@@ -68,7 +68,7 @@ class Problems:
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class that a table names. If there is no such class, add a problem and return None."""
+        """Return the class that a table names. If there is no such class, the method adds a problem and returns None."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -94,14 +94,14 @@ ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
 def validated(
     model: type[ValidatedModel], table: Mapping[str, Any], file: str, path: str = ""
 ) -> ValidatedModel | list[Problem]:
-    """Return the model for a table, or every mistake in it."""
+    """Return the model for a table, or every mistake in this table."""
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
         # if there are very many mistakes, only the first ones are listed
         shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]
         problems = [_problem(model, item, file, path) for item in shown_first]
-    # leave out a missing key whose misspelling is reported, and a table if a mistake inside of it is reported
+    # leave out a missing key whose misspelling is reported, and a table inside of which a mistake is reported
     misspelt = {
         f"{problem.path.rpartition('.')[0]}.{problem.suggestion}".lstrip(".") for problem in problems if problem.suggestion
     }
@@ -111,7 +111,7 @@ def validated(
 
 
 def valid(model: type[ValidatedModel], table: Mapping[str, Any], file: str) -> ValidatedModel:
-    """Return the model for a table. Raises SpecError with every mistake in it."""
+    """Return the model for a table. Raises SpecError with every mistake in the table."""
     result = validated(model, table, file)
     if isinstance(result, list):
         raise SpecError(result)
@@ -128,7 +128,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         expected = f"one of {listing(fields, 30)}"
         return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, fields))
     if item["type"] == "missing":
-        return Problem(file=file, path=path, expected="a value: it is required", found="nothing")
+        return Problem(file=file, path=path, expected="a value: this setting is required", found="nothing")
     if item["type"] == "value_error":
         error = item["ctx"]["error"]
         if isinstance(error, Unexpected):

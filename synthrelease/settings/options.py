@@ -29,9 +29,9 @@ YES = ("1", "yes", "y", "true", "t")
 
 class PartitionTable(SpecTable):
     """[partition]: two random pieces of the rows, one for the generator and one for the criteria. Each record is in one piece,
-    so its privacy loss is only the cost of this piece. The released table has as many rows as the piece of the criteria, and
-    criterion values describe this piece. A piece differs from the whole file by chance, so thresholds must allow for this
-    difference.
+    so the privacy loss of the record is only the cost of this piece. The released table has as many rows as the piece of the
+    criteria, and criterion values describe this piece. A piece differs from the whole file by chance, so thresholds must allow
+    for this difference.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class PartitionTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.fit + self.score != 1:
-            yield f"fit and score must add up to 1, found {float(self.fit + self.score):g}"
+            yield f"fit and score must add up to 1; their sum is {float(self.fit + self.score):g}"
 
 
 class ScoutTable(SpecTable):
@@ -112,7 +112,7 @@ class SplitTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.piece > self.of:
-            yield f"piece must be 1 to {self.of}, found {self.piece}"
+            yield f"piece must be a number from 1 to {self.of}; it is {self.piece}"
 
 
 class MembersTable(SpecTable):
@@ -177,8 +177,8 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """Return totals if they are valid. Raises Unexpected with the same message for all other values. The groups are checked
-    later.
+    """Return totals if they are valid. Raises Unexpected with the same message for every value that is no valid table of
+    totals. The groups are checked later.
     """
     if isinstance(value, str):
         return value
@@ -265,9 +265,9 @@ class SeriesTable(SpecTable):
         `year = 2020`, `name = "Births"`.
     delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
-    records : the largest number of records that one person has in the files of all years together: for example, 1 if nobody can
-        be in two years, or 4 if a mother has at most four births. The default is the number in [unit] for every year. Example:
-        `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    records : the largest number of records that one person has in the files of all years together. For example, it is 1 if
+        nobody can be in two years, or 4 if a mother has at most four births. The default is the number in [unit] for every
+        year. Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost includes
         them, whether they are used or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years = 5`,
         `first = 2019`, `year = 2020`, `name = "Births"`.
@@ -333,13 +333,13 @@ class SeriesTable(SpecTable):
                 name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)
             ]
             if stated_fields:
-                yield f"{stated_fields[0]} belongs to a plan over years, so it needs years"
+                yield f"{stated_fields[0]} belongs to a plan over years, so the table also needs years"
             return
         if missing := [name for name, value in needed.items() if value is None]:
             yield f"a plan over years needs {missing[0]}"
         last = (self.first or 0) + self.years - 1
         if not (self.first or 0) <= (self.year or 0) <= last:
-            yield f"year must be one of the plan, {self.first} to {last}, found {self.year}"
+            yield f"year must be a year of the plan, {self.first} to {last}; it is {self.year}"
         if isinstance(self.epsilon, tuple) and len(self.epsilon) > self.years:
             yield f"epsilon has {len(self.epsilon)} numbers for {self.years} years"
         if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
@@ -376,8 +376,8 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Raises Unexpected with
-    the same message for all other values.
+    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Raises Unexpected with the
+    same message for every value that is no valid table of totals.
     """
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):

@@ -46,8 +46,8 @@ class BudgetTable(SpecTable):
         has both, the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation
         = 4`.
     generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
-    limit : the largest epsilon of the whole release. A plan above it is refused before any data are read. Without `limit` only
-        the ledger limits the release. Example: `limit = 9.98`.
+    limit : the largest epsilon of the whole release. A plan above this limit is refused before any data are read. Without
+        `limit` only the ledger limits the release. Example: `limit = 9.98`.
     delta : the largest delta of the whole release; guarantees of zero-concentrated families are stated at this delta. With 0
         only pure differential privacy is allowed. Example: `delta = 1e-9`.
     rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
@@ -250,8 +250,8 @@ class NotPromisedTable(SpecTable):
 
     Attributes
     ----------
-    pairs : pairs of columns that lost their association in the candidates of the rehearsal, and that no criterion or measured
-        table contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    pairs : pairs of columns that lost their association in the candidates of the rehearsal. No criterion and no measured table
+        contains these pairs. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
     dependence : true promises nothing about any pair of columns. The associations in the released table may be lost completely.
         Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.

@@ -3,8 +3,9 @@
 Privacy
 -------
 Everything after the first line of a text file may be a row, and a row may contain any bytes, including the signature of another
-format. So a signature counts only if it comes before the first line end. A signature that consists of letters could be the name
-of a column. So it counts only if a control character follows in the same line, or if it is longer than any name of a column.
+format. So a signature counts only if it stands before the first line end. A signature that consists of letters could be the
+name of a column. So it counts only if a control character follows in the same line, or if it is longer than any name of a
+column.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ class Package:
     day : unit in which dates are counted.
     tick : unit in which dates with a time, and times of day, are counted.
     letters : letters that stand for missing values in columns of numbers, such as .a in Stata.
-    block : block size in bytes: the size of a complete file is a multiple of it. This code is used if a file may not state its
-        number of rows.
+    block : block size in bytes. The size of a complete file is a multiple of this number. This code is used if a file may not
+        state its number of rows.
     """
 
     name: str
@@ -153,7 +154,7 @@ def format_of(file: Path, start: bytes) -> FileFormat | Package:
 
     Parameters
     ----------
-    file : path of the file; its name decides if the first line does not.
+    file : path of the file. The name of the file decides if the first line does not decide.
     start : the first 1,024 bytes of the file; all bytes of a shorter file.
     """
     line = first_line(start)

@@ -83,8 +83,8 @@ class OpenTable:
     connection : connection of DuckDB or SQLite, or engine of SQLAlchemy.
     names : names of the columns.
     select : function that takes names of columns and returns the SELECT statement for these columns, for all rows.
-    types : type of each column by name; empty if the database declares none.
-    has_row : function that returns whether the table has a row; None for a view, whose rows must be computed.
+    types : type of each column by name; empty if the database declares no types.
+    has_row : function that returns whether the table has a row; None for a view, because its rows must be computed.
     """
 
     connection: Any

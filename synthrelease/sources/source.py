@@ -51,7 +51,7 @@ State = tuple[str, ...]
 """Size, time of the last change and inode number of a file. These numbers stay equal as long as nobody writes to the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
 """Function that lists the files of a table as they are now. Each item has the files that are counted together."""
-CHANGED = "expected files that do not change while they are read, found a changed file."
+CHANGED = "a file has changed: expected files that do not change while they are read, found a changed file."
 
 
 def is_pattern(text: str) -> bool:
@@ -134,7 +134,7 @@ def state_of(file: Path) -> State:
     except OSError:
         status = None
     if status is None:
-        raise InputError("expected files that exist until they are read, found that a file was removed.")
+        raise InputError("a file was removed: expected files that exist until they are read, found that a file was removed.")
     return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
 
 
@@ -266,7 +266,7 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return this source without its second table, followed by the source of the second table, if it has one."""
+        """Return this source without its second table. If it has a second table, the source of the second table follows."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:

@@ -1,4 +1,5 @@
-"""Compute which associations between columns the rows of a planned release will preserve, from its two files alone."""
+"""Compute which associations between columns the rows of a planned release will preserve. The two files of the plan suffice for
+this."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
     rows : number of rows of the file; by default the number that [input] rows states. If the number is unknown, no table is
         called mostly noise.
 
-    The strengths of the associations are known only if the files were drafted from a public file or rehearsed on it.
+    The strengths of the associations are known only if the two files were drafted from a public file or rehearsed on a public
+    file.
     """
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]

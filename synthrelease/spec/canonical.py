@@ -27,8 +27,8 @@ NAME = "specification.json"
 """Name of the file of the text in a bundle."""
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
-"""Tables that do not change the computation of a release, and can be changed after the release. The digest does not cover them,
-except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
+"""Tables that do not change the computation of a release, and can be changed after the release. The digest does not cover these
+settings, except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
 PATHS = ("extends", "override")
 """Settings that name another configuration, or that change its settings."""
 PRIOR = "prior"
@@ -39,7 +39,9 @@ BY_DIGEST = "sha256:"
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table that generators start from: its path, and the digest of its content when the specification was loaded."""
+    """A public table that generators start from. It has a path, and the digest of the content at the time when the
+    specification was loaded.
+    """
 
     path: Path
     digest: str
@@ -51,7 +53,7 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
     Parameters
     ----------
     release : the configuration, with the content of its codelists, and with rules whose levels are written out.
-    priors : each public table, by its name in the configuration.
+    priors : each public table, by the name that it has in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
     if release.series is not None and (fixed := release.series.fixed):

@@ -30,7 +30,7 @@ class ColumnError(Unexpected):
 
 
 def _require(holds: object, field: str, expected: str, found: str) -> None:
-    """Raise ColumnError, with what was expected and what was found, unless `holds` is true."""
+    """Raise ColumnError, with the expected and the found value, unless `holds` is true."""
     if not holds:
         raise ColumnError(field, expected, found)
 
@@ -47,7 +47,7 @@ class _AtomicBins:
     values : the index of the atomic bin, by the text in the file.
     members : the category or code of each atomic bin, as in the configuration.
     labels : the label of each atomic bin in the release.
-    numbers : the representative value of each atomic bin; None if it has none.
+    numbers : the representative value of each atomic bin; None if the bin has no such value.
     """
 
     values: Mapping[str, int]
@@ -145,7 +145,9 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """Return the label for unlisted texts, or None if there is none. Raises ColumnError for an unusable label."""
+    """Return the label for unlisted strings, or None if the column has no such label. Raises ColumnError for an unusable
+    label.
+    """
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -164,7 +166,7 @@ def grouping(
 
     Parameters
     ----------
-    unlisted : the label for unlisted texts, which the groups need not name; None if there is none.
+    unlisted : the label for unlisted strings, which the groups need not name; None if the column has no such label.
     """
     if not isinstance(bins, Mapping):
         raise ColumnError(field, f"a table of groups with their {what}", "a list")
@@ -272,7 +274,7 @@ def read_codelist(path: Path) -> Codelist:
 
     Raises
     ------
-    SpecError : for the first mistake, with its line.
+    SpecError : for the first mistake. The message states the line of the mistake.
     Unexpected : for a file that `csv_lines` cannot read.
     """
     lines = csv_lines(path, MAX_BYTES, "a codelist")
@@ -497,7 +499,7 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return the formats of the dates in `source` and in `minus`; None for a column without such dates."""
+    """Return the formats of the dates in `source` and in `minus`. The result is None for a column without such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError("minus_format", "this setting only beside minus (format of those dates)", repr(table.minus_format))
@@ -565,7 +567,9 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """Return the stated representative values of bins by label. Raises ColumnError for a number that is not in its bin."""
+    """Return the stated representative values of bins by label. Raises ColumnError for a number that is not in the bin that it
+    represents.
+    """
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:
@@ -589,7 +593,8 @@ def _atoms(
 ) -> tuple[IntervalBin, ...]:
     """Return the atomic bins between the inner edges. The first and the last bin reach to the bounds.
 
-    The representative value of a bin is its middle. With a grid, it is the grid value in the bin that is nearest to the middle.
+    The representative value of a bin is its middle. With a grid, it is the value of the grid in the bin that is nearest to the
+    middle of the bin.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []

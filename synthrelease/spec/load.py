@@ -64,7 +64,9 @@ def _own_values_of(sums: object) -> set[str]:
 
 
 class SpecBuilder:
-    """Builds a specification from validated files and collects mistakes. A step runs only if earlier steps found no mistake."""
+    """Builds a specification from validated files and collects mistakes. A step runs only if the earlier steps found no
+    mistake.
+    """
 
     def __init__(
         self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
@@ -171,7 +173,9 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration as it is written, without the additions of options. Levels in its rules are written out."""
+        """Return the configuration as it is written, without the additions of options. The levels in the rules of the
+        configuration are written out.
+        """
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
@@ -282,8 +286,8 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
     Parameters
     ----------
-    trusted : packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. None if
-        only public files are read.
+    trusted : packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. It is
+        None if only public files are read.
 
     Raises
     ------

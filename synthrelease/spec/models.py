@@ -13,8 +13,8 @@ from synthrelease.spec.record import domains_of
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
-    """Return the sums that the questions in [[models]] need. Return None if there are no questions, or after adding a
-    problem.
+    """Return the sums that the questions in [[models]] need. Return None if there are no questions, or after a problem was
+    added.
     """
     if not release.models:
         if release.budget.models is not None:

@@ -23,7 +23,7 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a specification; None for an option that is not used. The schema has the members of linked tables.
+    """The options of a specification. An option is None if it is not used. The schema has the members of linked tables.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class Options:
     design : the sampling design of the file.
     imputation : how copies of the rows are made in which missing values are filled.
     geography : areas within areas.
-    marks : columns that count indicators.
-    scout : the scout before the release.
+    marks : columns that summarise indicators.
+    scout : the scout whose results came before the release.
     """
 
     partition: PartitionRule | None = None
@@ -52,8 +52,8 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that other columns determine in every row because of an option. Each comes with the columns that determine
-        it.
+        """Columns that other columns determine in every row because of an option. Each of these columns comes with the columns
+        that determine it.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
@@ -75,7 +75,9 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem if no column has missing values to fill, or if `match` names an unknown column or repeats one."""
+    """Add a problem in three cases: no column has missing values to fill, `match` names an unknown column, or `match` repeats a
+    column.
+    """
     if schema.linked is not None:
         expected = "no such table with [members], because copies of linked tables are not made"
         problems.add("imputation", expected, "one")
@@ -161,7 +163,9 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
 
 
 def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, path: str, *, weighted: bool) -> list[str]:
-    """Return the conditions of a question of `synthrelease estimate`. Adds a problem for a mistake in its words or columns."""
+    """Return the conditions of a question of `synthrelease estimate`. The function adds a problem for a mistake in the words or
+    columns of the question.
+    """
     if table.given or table.mean or table.minus is not None:
         problems.add(path, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
         return []

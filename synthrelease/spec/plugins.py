@@ -64,7 +64,7 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
 
     Raises
     ------
-    Unexpected : if the package is missing or has another version or digest, or if a class cannot be used.
+    Unexpected : if the package is missing or has another version or digest, or if one of its classes cannot be used.
     """
     installed = _installed(table.package)
     if installed.version != table.version:
@@ -136,7 +136,9 @@ def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(installed: Distribution) -> str:
-    """Return the SHA-256 of the names and digests of all files of a package. Raises Unexpected if a file is missing."""
+    """Return the SHA-256 of the names and digests of all files of a package. Raises Unexpected if a file of the package is
+    missing.
+    """
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():

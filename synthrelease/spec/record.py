@@ -53,7 +53,9 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return the rule for the number of rows: stated, exact, counted with noise, or all rows because none can be excluded."""
+    """Return the rule for the number of rows. The number is stated, exact, counted with noise, or equal to the number of all
+    rows because no row can be excluded.
+    """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
     if isinstance(setting, int):
@@ -68,7 +70,7 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
 
 
 def division(release: ReleaseFile) -> PartitionRule | None:
-    """Return the rule by which rows are divided at random; None if they are not divided."""
+    """Return the rule by which rows are divided at random; None if the rows are not divided."""
     return None if release.partition is None else PartitionRule(fit=release.partition.fit)
 
 
@@ -91,7 +93,9 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the formats of the dates of a column: of its source and, if it differs, of the dates that are subtracted."""
+    """Return the formats of the dates of a column. They are the format of its source and, if it differs, the format of the
+    dates that are subtracted.
+    """
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
@@ -115,7 +119,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
-    """Return each text of the file that stands for a category, with that category."""
+    """Return each string of the file that stands for a category, with the category."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
@@ -243,7 +247,7 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
-    """Return two texts: which rows of a person are used, and how this choice biases statistics.
+    """Return two texts. The first states which rows of a person are used, and the second how this choice biases statistics.
 
     Parameters
     ----------
@@ -441,7 +445,9 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return the combinations of atomic bins that the rules for one kind of rows allow. Adds a problem if they allow no row."""
+    """Return the combinations of atomic bins that the rules for one kind of rows allow. The function adds a problem if the
+    rules allow no row.
+    """
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

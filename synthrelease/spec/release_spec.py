@@ -69,8 +69,9 @@ class ReleaseSpec:
     publish_measurements : whether the noisy tables become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
     rows : the rule for the number of rows, with its charge.
-    exact_domain : a digest of everything that decides which rows are kept, if the number of kept rows is published exactly;
-        None otherwise. Exact releases of one dataset with different rules would reveal an exact difference of two numbers.
+    exact_domain : a digest of everything that decides which rows are kept, if the number of kept rows is published exactly.
+        Otherwise it is None. Exact releases of one dataset with different rules would reveal an exact difference of two
+        numbers.
     unit : what a record is, how many records a person can have, and the key that identifies the person of a row.
     bundle : further formats of the release.
     not_promised : the associations that the publisher knows are not preserved.
@@ -81,7 +82,8 @@ class ReleaseSpec:
     questions : the questions that the release is meant to answer.
     models : the sums that are measured for the questions in [[models]]; None without [[models]].
     plugins : packages whose criteria or generators may be named.
-    attacks : the results of the attacks in the rehearsal on public rows, for the card; None if the shortlist has none.
+    attacks : the results of the attacks in the rehearsal on public rows, for the card; None if the shortlist has no such
+        results.
     """
 
     title: str
@@ -156,16 +158,16 @@ class ReleaseSpec:
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration in its published form, which names a public table by the digest of its content."""
+        """Return a configuration in its published form. This form names a public table by the digest of its content."""
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return, by criterion, the noise that criterion values share after acceptance; empty if none is shared.
+        """Return, by criterion, the noise that criterion values share after acceptance; empty if no values share noise.
 
         Noise is not shared if the cost of the selection is a Renyi curve (`shape`). As a curve, one noise at the sum of some
-        epsilons costs half the square of the sum. Separate noises cost only half the sum of the squares.
+        epsilons costs half the square of the sum. Separate noise would cost only half the sum of the squares.
         """
         if self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None:
             return {}
@@ -313,7 +315,7 @@ class ReleaseSpec:
         because = because or f"one fit of the drawn generator ({families})"
         first = self.space.generators[0]
         if first.by_library and families == first.family:
-            return first.charge(self.generation_budget)  # its own charge names the library
+            return first.charge(self.generation_budget)  # the charge of the library names the library
         if self.generation_unit == "rho":
             exactly = self.selection_rule.shape is None and all(generator.gaussian for generator in self.space.generators)
             charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)

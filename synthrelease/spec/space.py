@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Checks, before anything is read or spent, that the shared measurements can answer the criteria that use them.
 
 MOST_LOOKED_AT = 20
-"""Before a release, the noise is checked for at most this number of transformations, the first ones in order."""
+"""Before a release, the noise is checked for at most this number of transformations, in the order of the configuration."""
 
 
 def check_answered(

@@ -29,7 +29,9 @@ Totals = Mapping[tuple[str, ...], float]
 
 
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield each combination of labels with its total, in the order of the file. Raises Unexpected for the first mistake."""
+    """Yield each combination of labels with the total of this combination, in the order of the file. Raises Unexpected for the
+    first mistake.
+    """
     if isinstance(margin.totals, str):
         yield from _read(beside(file, margin.totals), margin.columns).items()
         return

@@ -84,7 +84,9 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """The result if the two files were changed since they were tried: the command that tried them, and the changed parts."""
+    """The result if the two files were changed since they were tried. It has the command that tried them, and the changed
+    parts.
+    """
 
     by: str
     parts: str
@@ -236,7 +238,7 @@ def digest_of(value: Any) -> str:
 
 
 def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
-    """Return the configuration that this one extends, and the acceptance file."""
+    """Return the configuration that this configuration extends, and the acceptance file."""
     file = read_configuration(Path(spec.path))
     return file.base, named_beside(file.file_of("acceptance"), str(file.tables["acceptance"]))
 

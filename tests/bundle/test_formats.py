@@ -322,7 +322,7 @@ def test_a_promised_file_that_nobody_wrote_is_found_from_the_folder_alone(name: 
     for alone in (True, False):
         report = verify_files(files, plan=not alone, documents=not alone)
         told = [problem for check in report.checks for problem in check.problems]
-        assert f"{name}: expected in release.json, not there" in told
+        assert f"{name}: expected this file in release.json, found no such entry" in told
 
 
 def test_a_format_that_nothing_writes_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,7 +258,7 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
         ("domain", {"file_rows": None}, "expected either the number of rows of the file"),
         ("domain", {"file_rows": 1}, "expected at most the 1 rows of the file"),
         ("domain", {"way": "whole"}, "(all, where none is left out)"),
-        ("domain", {"way": "stated"}, "expected if, and only if, the number of rows was counted"),
+        ("domain", {"way": "stated"}, "this charge must exist if, and only if, the number of rows was counted"),
         ("guarantee", {"invariants": []}, "expected the invariants"),
         ("person", {"records": 3}, "for 3 records of a person follows"),
         ("person", {"epsilon_exact": "43/2"}, "for 2 records of a person follows"),

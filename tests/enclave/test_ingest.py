@@ -354,7 +354,7 @@ def test_more_rows_than_the_matching_can_hold_are_refused(tmp_path, monkeypatch)
     path = text_file(tmp_path / "people.csv", HEADER.strip(), *[ROW.strip()] * 3)
     assert sum(read(path, schema_of()).values()) == 3
     text_file(path, HEADER.strip(), *[ROW.strip()] * 4)
-    assert refusal(path, schema_of()) == f"{path}: expected at most 3 rows, found more."
+    assert refusal(path, schema_of()) == f"{path}: the file is too long: expected at most 3 rows, found more rows."
 
 
 # --- The same table in every format -----------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, sc
 
 BAD = Path(__file__).parent / "bad_inputs"
 GOOD = (HEADER + ROW).encode()
-DAMAGED = "expected a whole file, found one that is cut off, damaged or unreadable."
+DAMAGED = "the file is incomplete: expected a whole file, found a file that is cut off, damaged or unreadable."
 ZERO_BYTE = "expected text in UTF-8, found a zero byte in {}. The file may be UTF-16 (save it as UTF-8) or not a text file."
 ROW_1 = "data row 1 (the header and blank lines are not counted)"
 OTHER_BYTES = (

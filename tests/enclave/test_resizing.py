@@ -110,7 +110,7 @@ def test_indices_are_uniform_below_every_bound() -> None:
 
 @pytest.mark.parametrize("size", [-1, 4])
 def test_a_subset_that_there_is_not_is_refused(size: int) -> None:
-    with pytest.raises(ValueError, match="at most those of the table"):
+    with pytest.raises(ValueError, match="at most the rows of the table"):
         uniform_subset(table((0, 1, 2)), size)
 
 

@@ -79,7 +79,7 @@ def test_anything_else_is_refused(text: str) -> None:
     [
         ({"tables": "a + + b"}, "found ''"),
         ({"tables": "0 a", "prior": "p.csv"}, "expected a table with a weight above 0"),
-        ({"tables": "a + 0 b"}, "from a prior, but no prior is named"),
+        ({"tables": "a + 0 b"}, "from a prior, so a prior must be named"),
         ({"tables": "a", "prior_weight": 0}, "greater than 0"),
         ({"tables": "a", "prior_weight": float("nan")}, "prior_weight"),
         ({"tables": "a", "prior_weight": float("inf")}, "less than or equal to"),

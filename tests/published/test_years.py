@@ -116,7 +116,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
         return str(error.value)
 
     earlier = f'earlier = ["{two_years[0]}/release.json"]\n'
-    assert "year must be one of the plan, 2021 to 2023, found 2024" in told("year = 2024\n")
+    assert "year must be a year of the plan, 2021 to 2023; it is 2024" in told("year = 2024\n")
     assert "a plan over years needs year" in told("")
     assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
     assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
@@ -142,7 +142,7 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="Name the ledger .--ledger FILE"):
         check_before_spending(load_spec(config), replace(request, ledger=None))
     open_ledger(ledger, "Coins", 57)
-    with pytest.raises(BudgetError, match="expected a plan over years in"):
+    with pytest.raises(BudgetError, match="contains no plan over years: expected the plan"):
         check_before_spending(load_spec(config), request)
     run = CliRunner()
     noted = run.invoke(app, ["ledger", "years", str(ledger), "--config", str(config)])
@@ -227,7 +227,7 @@ def test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commit
         series["years"] = years_part(asked, [], document).model_dump()
 
     in_release_json = forged(two_years[0], called_second)
-    assert "expected the plan over years, and the release in this plan" in problems(verify_files(in_release_json, plan=False))
+    assert "expected the plan over years and the place in it" in problems(verify_files(in_release_json, plan=False))
     second = bundle_of(one_release, tmp_path / "second", 2021, again=True)  # the whole bundle written anew
     assert problems(verify_files(given(second))) == ""
     found = compared_with(made, given(second), tmp_path)

@@ -165,9 +165,7 @@ def test_a_large_delta_is_told_and_one_that_fits_no_table_is_refused(delta: str,
 @pytest.mark.usefixtures("concentrated")
 def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> None:
     spec = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 2e-12", STOP: BEST_OF_K})
-    with pytest.raises(
-        BudgetError, match="allows delta = 0, only pure differential privacy.*open another one with --delta-limit"
-    ):
+    with pytest.raises(BudgetError, match="allows delta = 0, only pure differential privacy.*a new ledger with --delta-limit"):
         reserve_for_release(open_ledger(tmp_path / "pure.ledger", "coins", 100).path, spec.plan, spec.title)
     ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100, delta_limit="3e-12")
     after = reserve_for_release(ledger.path, spec.plan, spec.title)

@@ -25,7 +25,9 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return sentences in English on which associations the rows preserve, in the words of the card; empty for None."""
+    """Return sentences in English on which associations the rows preserve, in the words of the card. The result is empty for
+    None.
+    """
     return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 

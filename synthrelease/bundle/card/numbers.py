@@ -110,7 +110,7 @@ def link(address: str) -> Markup:
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends with a full stop, unless it ends with "!" or "?"."""
+    """Return a text that ends with a full stop. A text that ends with "!" or "?" is unchanged."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -157,8 +157,8 @@ def public_epsilon(exact: str) -> str:
 
 
 def cost(node: ChargePart) -> str:
-    """Return the cost of a node of the charge tree as text: its epsilon, or the curve that bounds its Renyi divergence of
-    order a.
+    """Return the cost of a node of the charge tree as text. The cost is an epsilon, or the curve that bounds the Renyi
+    divergence of order a.
     """
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
@@ -241,10 +241,10 @@ _SAYS_SO = ("synthetic", "סינתט")
 
 
 def labelled_title(document: ReleaseDocument) -> str:
-    """Return the publisher's title, with "(synthetic data)" appended unless it says so already."""
+    """Return the publisher's title, with "(synthetic data)" at its end unless the title says so already."""
     return labelled(document.card.title or document.title)
 
 
 def labelled(title: str) -> str:
-    """Return a title, with "(synthetic data)" appended unless it says so already."""
+    """Return a title, with "(synthetic data)" at its end unless the title says so already."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

@@ -57,7 +57,8 @@ class AssociationLines:
     Attributes
     ----------
     pairs : the pairs of columns whose association the rows preserve.
-    first, others : these pairs by column: the pairs on the first screen, and the pairs that readers can unfold.
+    first, others : these pairs by column. The pairs in `first` are on the first screen; readers can unfold the pairs in
+        `others`.
     triples : some of the triples whose joint association the rows preserve.
     apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
@@ -82,14 +83,14 @@ def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
 
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
-    """Return the pairs of columns whose association the rows preserve; None for a release with one column, or if the
-    settings of the generator were changed.
+    """Return the pairs of columns whose association the rows preserve. The result is None for a release with one column, or if
+    the settings of the generator were changed.
     """
     return None if associations is None or len(associations.names) < 2 else associations.carried
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Return the associations that the card lists; None if there are no pairs."""
+    """Return the associations that the card lists; None if the release has no pairs."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -104,8 +105,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return a part of a sentence: it names the associations in a question that the rows do not preserve, or preserve only
-    for some members. The result may be empty.
+    """Return a part of a sentence. It names the associations in a question that the rows do not preserve, or preserve only for
+    some members. The result may be empty.
     """
     if associations is None:
         return ""
@@ -141,8 +142,8 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Return a text that says to which rows the criterion values and their intervals refer; empty if these are all rows that
-    the rules keep.
+    """Return a text that says to which rows the criterion values and their intervals refer. The text is empty if they refer to
+    all rows that the rules keep.
     """
     if not rows_were_drawn(document):
         return ""
@@ -226,8 +227,8 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """Return the columns of each table and sum of the model, if the settings state them or the release publishes them;
-    otherwise empty.
+    """Return the columns of each table and sum of the model, if the settings state these columns or the release publishes the
+    tables. Otherwise the result is empty.
     """
     from synthrelease.generators import GENERATORS
 
@@ -246,7 +247,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
 
 def example(document: ReleaseDocument) -> str:
-    """Return an example of a question that has an estimate; empty if no question has one."""
+    """Return an example of a question that has an estimate; empty if no question has an estimate."""
     part = document.estimates
     if part is None:
         return ""
@@ -296,7 +297,9 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range to which a criterion clips values. If it clips none, return the range of the criterion's value."""
+    """Return the range to which a criterion clips values. If the criterion clips no value, return the range of the criterion's
+    value.
+    """
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
     return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
@@ -359,7 +362,8 @@ def projection_text(settings: Parameters) -> str:
 
 
 MOST_LISTED = 40
-"""Largest number of categories of a bin that the card lists. If a bin has more categories, the card lists half as many."""
+"""Largest number of categories of a bin that the card lists. If a bin has more categories, the card lists half as many as this
+number."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
@@ -383,7 +387,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Return a description of a bin: its values, edges or categories, or that the value is missing."""
+    """Return a description of a bin. It states the values, edges or categories of the bin, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -409,7 +413,9 @@ def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """Return a list of names as text. If there are many, the text has only the first names and the number of the others."""
+    """Return a list of names as text. If there are many names, the text has only the first names and the number of the other
+    names.
+    """
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
@@ -437,7 +443,7 @@ def ending_text(document: ReleaseDocument) -> str:
     return said("ending", document.selection)
 
 
-# The guarantee: the files and persons that it covers, and the probability of a right guess.
+# The guarantee. This section states the files and persons that it covers, and the probability of a right guess.
 
 
 def domain_text(document: ReleaseDocument) -> str:
@@ -447,8 +453,8 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the published information about excluded records, which contribute no row; None if nothing is published about
-    them.
+    """Return the published information about excluded records, which contribute no row. The result is None if nothing is
+    published about such records.
     """
     domain = document.domain
     return RowsLeftOut.told(
@@ -554,8 +560,8 @@ def right_guess_text(document: ReleaseDocument) -> str:
 
 
 BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
-"""Probabilities that somebody might assign before the release. For each, the section on data protection states the largest
-probability after the release."""
+"""Probabilities that somebody might assign before the release. For each group, the section on data protection states the
+largest probability after the release."""
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
@@ -604,7 +610,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
 
-# The rare groups of a release: bins of which only the number of rows was measured.
+# The rare groups of a release. They are bins of which only the number of rows was measured.
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
@@ -628,9 +634,9 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
 # The number of rows that a group needs for reliable shares, for hatching in pictures and for the rule in words.
 
 POINTS = 0.05
-"""A share within a group is called estimable if its distance to each end of its interval is at most this number."""
+"""A share within a group is called estimable if the distance to each end of its interval is at most this number."""
 PART = 0.5
-"""The share of a bin is called estimable if its error, relative to the share, is at most this number."""
+"""The share of a bin is called estimable if the error of the share, relative to the share, is at most this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -639,10 +645,10 @@ class Useful:
 
     Attributes
     ----------
-    errors : errors in release.json by column and by pair of columns ("a:b"): half of the widest interval. These errors are not
-        strict limits, because one in twenty may be larger.
+    errors : errors in release.json by column and by pair of columns ("a:b"). Each error is half of the width of the widest
+        interval. These errors are not strict limits, because one in twenty may be larger.
     together : the columns of each noisy table.
-    of_any_pair : limit of a criterion for every cell of every pair of columns; infinite without such a criterion.
+    of_any_pair : the limit of a criterion for every cell of every pair of columns; infinite without such a criterion.
     """
 
     errors: Mapping[str, int]
@@ -651,19 +657,21 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """Return the errors of the counts in estimates.csv; None if there are none."""
+        """Return the errors of the counts in estimates.csv; None if release.json has no such errors."""
         part = document.estimates
         if part is None or not part.errors:
             return None
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return the smallest number of rows that a bin needs so that its share is estimable; None if the number is unknown."""
+        """Return the smallest number of rows that a bin needs so that the share of the bin is estimable. The result is None if
+        this number is unknown.
+        """
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return the smallest number of rows that a group needs so that shares within it are estimable. The number is
+        """Return the smallest number of rows that a group needs so that shares within the group are estimable. The number is
         infinite if nothing is known about the pair of columns. The result is None for a measured pair that is not in
         estimates.csv and that no criterion covers.
         """
@@ -688,11 +696,13 @@ def _rounded_up(number: float) -> int:
     return math.ceil(number / step) * step
 
 
-# The questions that a release is meant to answer, with the statement about each.
+# The questions that a release is meant to answer, with the release's statement about each question.
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """Return, for each intended question, its text, its purpose, the statement about it with the reason, and its estimate."""
+    """Return, for each intended question, five texts: the question, its purpose, the statement about it, the reason for the
+    statement, and the estimate.
+    """
     if not document.intended_queries:
         return []
     release = release_of(document)

@@ -316,7 +316,7 @@ def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
 def _document(files: Files) -> ReleaseDocument | Check:
     name = "release.json"
     if name not in files:
-        return Check(name=name, problems=(f"{name}: expected in the bundle, not there",))
+        return Check(name=name, problems=(f"{name}: this file is missing: expected in the bundle, found no such file",))
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
@@ -334,7 +334,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
         problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {wrote}"
         return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
-        return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another layout",))
+        return Check(name=name, problems=(f"{name}: expected the layout that synthrelease writes, found another layout",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
     if hidden is not None:
         expected = "text without control characters, which could hide other text"
@@ -348,7 +348,9 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
     yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
     missing, later = [name for name in (*document.files, *documents(document)) if name not in files], not_yet_written(document)
-    problems = [f"{name}: expected in the bundle, not there" for name in missing if name not in later]
+    problems = [
+        f"{name}: this file is missing: expected in the bundle, found no such file" for name in missing if name not in later
+    ]
     limits = tuple(sentence for name, sentence in later.items() if name not in files)
     yield Check(name=COMPLETE, found="no file that was written is missing", problems=tuple(problems), limits=limits)
 
@@ -384,7 +386,9 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
         if files.sha256(name) != checksum
     ]
     problems += [
-        f"{name}: expected in release.json, not there" for name in promised_tables(document) if name not in document.files
+        f"{name}: expected this file in release.json, found no such entry"
+        for name in promised_tables(document)
+        if name not in document.files
     ]
     table, shape = None, document.shape
     readers: tuple[Callable[[Content, Content], ReleasedTable], ...] = (

@@ -100,7 +100,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
         return
     if not node.parts:
-        yield f"charge {node.name!r}: expected parts that add up to it, found none"
+        yield f"charge {node.name!r}: expected parts that add up to this charge, found no parts"
         return
     try:
         charge, composed = node.charge(), _composed(node, selection)
@@ -154,7 +154,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     if root.renyi is not None:
         yield "guarantee: expected epsilon and delta at the root of the charges, found a Renyi curve"
     if (guarantee.neighbours, guarantee.unit) != (NEIGHBOURS, UNIT):
-        yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found others"
+        yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found other values"
     for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
         if getattr(guarantee, word) != getattr(root, word):
             yield f"guarantee: {word} is {getattr(guarantee, word)}, the charges say {getattr(root, word)}"
@@ -192,7 +192,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield f"guarantee: expected the invariants {expected}, found {document.guarantee.invariants}"
     charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
     if (charged is not None) != (domain.way == "counted"):
-        yield f"charge {NUMBER_OF_ROWS!r}: expected if, and only if, the number of rows was counted"
+        yield f"charge {NUMBER_OF_ROWS!r}: this charge must exist if, and only if, the number of rows was counted"
         return
     epsilon = None if charged is None else Fraction(charged.epsilon_exact)
     margin = RowsRule(way="counted", epsilon=epsilon).margin if epsilon else None
@@ -216,7 +216,7 @@ def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
     leaves = list(document.charges.leaves())
     twice = [name for name, count in Counter(leaf.name for leaf in leaves).items() if count > 1]
     if twice:
-        yield f"charge {twice[0]!r}: expected different names of charges, found this one twice"
+        yield f"charge {twice[0]!r}: expected different names of charges, found this name twice"
     charged = {leaf.name: leaf.epsilon_exact for leaf in leaves}
     test = "none" if document.selection.joint_test is None else document.selection.joint_test.epsilon_exact
     if charged.get(JOINT_TEST, "none") != test:

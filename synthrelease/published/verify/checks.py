@@ -204,12 +204,17 @@ def checksums(files: Files) -> Check:
             name=name, problems=(f"{CHECKSUMS}: expected a line with checksum and name for each file, found no such file",)
         )
     present = set(files) - {CHECKSUMS, SIGNATURE}
-    problems = [f"{missing}: listed in {CHECKSUMS}, but not there" for missing in sorted(set(listed) - present)]
-    problems += [f"{extra}: there, but not listed in {CHECKSUMS}" for extra in sorted(present - set(listed))]
+    problems = [
+        f"{missing}: {CHECKSUMS} lists this file, but the folder does not contain it"
+        for missing in sorted(set(listed) - present)
+    ]
+    problems += [
+        f"{extra}: the folder contains this file, but {CHECKSUMS} does not list it" for extra in sorted(present - set(listed))
+    ]
     changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
     problems += [f"{file}: its checksum is not the one in {CHECKSUMS}" for file in changed]
     if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):
-        problems = [f"{CHECKSUMS}: expected the layout in which it was written, found another layout"]
+        problems = [f"{CHECKSUMS}: expected the layout that synthrelease writes, found another layout"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 

@@ -100,7 +100,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
         plan = part.years
         plan_of_release = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
         if plan_of_release != (table.name, table.horizon(release.unit.records), table.year, table.again):
-            yield "series: expected the plan over years, and the release in this plan, as in the specification; found others"
+            yield "series: expected the plan over years and the place in it as in the specification, found others"
     elif in_specification or (in_release and not document.first_run):
         files = ("the specification", "release.json") if in_specification else ("release.json", "the specification")
         yield f"series: expected what {files[0]} states as fixed before the run in {files[1]}, too; found nothing of it"
@@ -244,7 +244,9 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
         elif listed[digest] != expected:
             part_of_release = listed[digest]
             wrong = [name for name in type(expected).model_fields if getattr(part_of_release, name) != getattr(expected, name)]
-            difference = f"{', '.join(wrong)} of {folder}: expected the values that follow from this release, found others"
+            difference = (
+                f"{', '.join(wrong)} of {folder}: expected the values that follow from this release, found other values"
+            )
             yield f"release.json: series: {difference}"
 
 
@@ -365,7 +367,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
         yield f"expected {lacking} rows that lack a value, as in data.csv, found {part.rows}"
     if name not in bundle.files or name not in document.files:
-        yield "expected in the bundle, not there"
+        yield "this file is missing: expected in the bundle, found no such file"
         return
     shape, flags = replace(table.shape, weighted=False), flags_of_rows(table, open_)
     try:

@@ -169,7 +169,9 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     """
     content = files.get(NAME)
     if content is None:
-        return Check(name="specification", problems=(f"{NAME}: expected in the bundle, not there",))
+        return Check(
+            name="specification", problems=(f"{NAME}: this file is missing: expected in the bundle, found no such file",)
+        )
     digest = hashlib.sha256(content).hexdigest()
     problems = []
     if digest != document.specification:
@@ -177,7 +179,7 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     try:
         tables = read_tables(content)
         if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
-            problems.append(f"{NAME}: expected the layout in which it was written, found another layout")
+            problems.append(f"{NAME}: expected the layout that synthrelease writes, found another layout")
         settings = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
         release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
@@ -252,7 +254,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
             name for name, value in settings.items() if name not in ("name", "reason") and not _same(value, values.get(name))
         ]
         if wrong:
-            yield f"criterion {part.name!r}: {', '.join(wrong)}: expected the settings of the specification, found others"
+            yield f"criterion {part.name!r}: {', '.join(wrong)}: expected the specified settings, found other settings"
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
@@ -336,7 +338,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
             yield f"charge {name!r}: expected a charge of something in the specification, found none that has it"
         elif cost not in _budgets(of_criteria[name]):
             yield f"charge {name!r}: expected a budget of that criterion, found {cost}"
-    yield from (f"charge {name!r}: expected once, found none" for name in budgets if name not in costs)
+    yield from (f"charge {name!r}: expected this charge once, found no such charge" for name in budgets if name not in costs)
     for table in acceptance.criteria:
         paid = sorted(_cost(costs[name]) for name, criterion in of_criteria.items() if criterion is table and name in costs)
         if paid != sorted(_budgets(table)):

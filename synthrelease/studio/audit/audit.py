@@ -36,7 +36,7 @@ class Scope:
     Attributes
     ----------
     text : a text that the family or name of a case, or the name of an enumeration, must contain, in small or capital letters.
-    generators, enumerated : names of generators, and kinds of enumerations; None for all.
+    generators, enumerated : names of generators, and kinds of enumerations; None for all of them.
     """
 
     text: str = ""
@@ -85,7 +85,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """Return the contradictions of claims, in words."""
+        """Return the contradictions of claims, each as a sentence."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
@@ -94,7 +94,9 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """Return the known faults that were not found. The audit would not have found the same fault in the real mechanism."""
+        """Return the known faults that were not found. If such a fault is not found, the audit would also not find the same
+        fault in the real mechanism.
+        """
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 
     @property

@@ -60,7 +60,7 @@ def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
 
     Returns
     -------
-    The problems, one sentence each, with the first tables that show the problem; empty if none was found.
+    The problems, each as a sentence, with the first tables that show the problem. The list is empty if no problem was found.
     """
     check = _criterion_problems if issubclass(kind, OutsideCriterion) else _generator_problems
     return tuple(check(kind, name))

@@ -76,10 +76,11 @@ class Enumeration:
     coupled : number of triples of S and a pair of tables to which two of these files lead.
     violations : number of triples of either kind with a change above the sensitivity, in the integers of the code or in exact
         fractions.
-    disagreements : number of pairs (R, S) for which the value or sensitivity of the code differs from the second
-        implementation, plus the number of pairs of files whose tables do not follow the resizing theorem.
+    disagreements : the sum of two numbers. The first counts the pairs (R, S) for which the value or sensitivity of the code
+        differs from the second implementation. The second counts the pairs of files whose tables do not follow the resizing
+        theorem.
     largest : the largest change as an exact share of the bound.
-    first : the first tables that show a violation or disagreement, in words; empty without one.
+    first : the first tables that show a violation or disagreement, as words; empty without such tables.
     """
 
     name: str

@@ -38,14 +38,14 @@ from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDist
 from synthrelease.studio.audit.tiny import Coding, World
 
 SMALLEST = Fraction(1, 2**20)
-"""Least sensitivity of a value that is constant for some candidates, as a share of the whole range."""
+"""Smallest sensitivity of a value that is constant for some candidates, as a share of the whole range."""
 UNIT = 2**20
 """The whole number that represents the largest weight."""
 _LOWEST = -(2**30)  # The slack of a candidate that fails with every private table
 _MISSING = -(10**6)  # The code for a missing value of a column
 
 Row = Mapping[str, int | None]
-"""The values of a row by column; None for a missing value."""
+"""The values of a row by column; None if a value is missing."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ExactFigures:
     """The exact values of all tables for one synthetic table: numerators, (n_tables,) int64, over one denominator.
 
     `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Values and bound are multiples of
-    `unit`, which may be irrational (a standard deviation). `void` means that every private table fails, whatever its value.
+    `unit`, which may be irrational (a standard deviation). `void` means that every private table fails, whatever the value is.
     """
 
     numerators: np.ndarray
@@ -580,9 +580,9 @@ def exact_figures(
 ) -> ExactFigures:
     """Return the exact values of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
 
-    A value about members is clipped to its range, because tables with the same number of roots have different numbers of rows.
-    The bound is the sensitivity of the value for rows, times the largest number of rows of a root (theory 3.22, rows of
-    members).
+    A value about members is clipped to its possible range, because tables with the same number of roots have different numbers
+    of rows. The bound is the sensitivity of the value for rows, times the largest number of rows of a root (theory 3.22, rows
+    of members).
     """
     if isinstance(criterion, MeanOfRoots):
         return means_of_roots(criterion, world, tables, synthetic)
@@ -627,7 +627,7 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return the least slack of several criteria, in units of their sensitivities; bound 1 (theory 4.1, least slack)."""
+    """Return the smallest slack of several criteria, in units of their sensitivities; bound 1 (theory 4.1, least slack)."""
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
     common = math.lcm(*(figures.denominator for figures in slacks))
     least = np.min([figures.numerators * (common // figures.denominator) for figures in slacks], axis=0)

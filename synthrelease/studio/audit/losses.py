@@ -97,15 +97,15 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
 # must make the same results from the same answers.
 #
 # For a pure mechanism, the loss of one run is computed. Its answers are chosen to distinguish the tables as well as possible:
-# zero noise on the left table, and the choice with the largest ratio of probabilities. The logarithm of the ratio of the two
-# probabilities of the whole run is at most epsilon.
+# zero noise on the left table, and the choice with the largest ratio of probabilities. The logarithm of the ratio of the
+# probabilities of the whole run on the two tables is at most epsilon.
 #
 # For a zero-concentrated or Gaussian mechanism, the mean loss is computed: the mean of ln(p / q) under p (the Kullback-Leibler
-# divergence). The mean losses of the answers add up, each given the earlier answers (chain rule). The sum is at most
-# rho = mu^2 / 2 in both cases. For zero-concentrated privacy, it is the limit of Renyi divergences whose order goes to 1. For
-# Gaussian privacy, post-processing lowers the divergence of N(mu, 1) from N(0, 1), which is mu^2 / 2. Gaussian noise on a table
-# that changes by its whole sensitivity has this mean loss. Answers are drawn from their distributions for the left table, and
-# the losses of several runs are averaged.
+# divergence). The mean losses of the answers add up, each given the earlier answers (chain rule). The sum is at most rho = mu^2
+# / 2 in both cases. For zero-concentrated privacy, it is the limit of Renyi divergences whose order goes to 1. For Gaussian
+# privacy, post-processing lowers the divergence of N(mu, 1) from N(0, 1), which is mu^2 / 2. Gaussian noise on a table that
+# changes by its whole sensitivity has this mean loss. Answers are drawn from their distributions for the left table, and the
+# losses of several runs are averaged.
 
 Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 """A function (cells of the records, entropy) -> everything that a mechanism publishes, as arrays."""

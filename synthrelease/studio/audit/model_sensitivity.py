@@ -34,7 +34,7 @@ PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4
 
 
 _WHOLE = 24 * STEPS  # A number D that every scale of noise divides, so every loss is a whole multiple of 1/D
-# Cases of the generator of marginals: tables, sums, and the bins of b that are counted separately.
+# The cases for the generator of marginals. They have tables, sums, and bins of column b that are counted separately.
 _MEASURED = (
     ("a:b", None, None),
     ("a + 2 b", None, None),
@@ -173,8 +173,8 @@ def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
-    """Return every network over the columns: each order of the columns, with each choice of parents among the earlier
-    columns.
+    """Return every network over the columns. The networks have every order of the columns, and every choice of parents among
+    the earlier columns.
     """
     networks = []
     for order in permutations(range(n_columns)):

@@ -119,7 +119,7 @@ class FinitePairs:
             pairs += len(neighbours)
             ratios = (weights_of_one[:-1] / neighbours[:, :-1]).max(axis=1)
             np.maximum.at(largest_ratios, (parts - weights_of_one[-1], parts - neighbours[:, -1]), ratios)
-        # fractions with denominators up to `parts` are so far apart that their doubles determine them
+        # fractions with denominators up to `parts` are so far apart that a double determines its fraction
         largest = {
             (int(a), int(b)): Fraction(largest_ratios[a, b]).limit_denominator(parts)
             for a, b in np.argwhere(largest_ratios > 0)

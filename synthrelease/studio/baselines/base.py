@@ -23,13 +23,14 @@ from synthrelease.data.schema import Transformation
 # the smallest one that has enough rows.
 
 LEAST_ROWS = 20
-"""Least number of rows of a group whose frequencies are used."""
+"""Smallest number of rows of a group whose frequencies are used."""
 
 PRIOR = 0.5
 """Jeffreys' Dirichlet prior for the shares of a group: the parameter of each bin."""
 
 ROWS_PER_PRIOR = 10
-"""Least ratio of the rows of a used group to the rows for which the prior counts: 16 rows for a column with 32 bins."""
+"""Smallest ratio of the rows of a used group to the rows for which the prior counts. With this ratio, a column with 32 bins
+needs 16 rows."""
 
 MOST_PREDICTORS = 8
 """Largest number of columns that define a group; groups by more columns are hardly ever large enough."""
@@ -38,8 +39,8 @@ _AT_ONCE = 2**22  # Largest number of rows times bins in memory at once
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Return the least number of rows of a group whose shares are used, for a column with `size` bins. In a smaller group, the
-    prior would dominate.
+    """Return the smallest number of rows of a group whose shares are used, for a column with `size` bins. In a smaller group,
+    the prior would dominate.
     """
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
@@ -51,8 +52,8 @@ class ConditionalTable:
     Attributes
     ----------
     sizes : number of bins of each predictor.
-    keys, children : for each level, the increasing numbers (group above) * size + bin of the groups that are large enough, and
-        the numbers of these groups.
+    keys, children : for each level, two lists about the groups that are large enough. `keys` has the increasing numbers (group
+        above) * size + bin of these groups, and `children` has the numbers of these groups.
     counts : (n_groups, n_bins) number of rows of each bin of x in each group. Group 0 is the whole table.
     """
 
@@ -65,13 +66,13 @@ class ConditionalTable:
     def of(
         cls, x: np.ndarray, size: int, predictors: Sequence[np.ndarray], sizes: Sequence[int], least: int = LEAST_ROWS
     ) -> ConditionalTable:
-        """Return the groups of a table, with their counts.
+        """Return the groups of a table, with the counts of these groups.
 
         Parameters
         ----------
-        x, size : (n_rows,) bins of the column to be drawn, and its number of bins.
+        x, size : (n_rows,) bins of the column to be drawn, and the number of bins of this column.
         predictors, sizes : the same for the columns z, the most informative first; at most `MOST_PREDICTORS` are used.
-        least : least number of rows of a used group.
+        least : smallest number of rows of a used group.
         """
         predictors, sizes = predictors[:MOST_PREDICTORS], tuple(sizes[:MOST_PREDICTORS])
         counts = [np.bincount(x, minlength=size)[None]]
@@ -194,13 +195,16 @@ class ComparedFile:
         return self.table.layout.columns
 
     def numbers(self, column: int) -> np.ndarray | None:
-        """Return (n_bins,) representative values of a column, NaN for missing values; None if a bin has no representative
-        value."""
+        """Return (n_bins,) representative values of a column, NaN for missing values. The result is None if a bin has no
+        representative value.
+        """
         values = self.transformation.numbers(self.names[column])
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Return the other columns, ordered by the strength of their association with this column, the strongest first."""
+        """Return the other columns, ordered by the strength of their association with this column. The column with the
+        strongest association comes first.
+        """
         return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 
@@ -212,7 +216,7 @@ class MadeTables:
     ----------
     name : the name of the method, in words.
     guarantee : `NO_GUARANTEE`, or the nominal guarantee.
-    epsilon : the epsilon of the guarantee; None without one.
+    epsilon : the epsilon of the guarantee; None if the method has no guarantee.
     rule : how statistics of the copies are combined.
     notes : the choices of the method, and problems of the tables.
     """
@@ -239,7 +243,7 @@ class Baseline(ABC):
 # and the scale of the noise depend on the data: **neither S nor the scale may be published**. With gamma below 2, the mechanism
 # as printed exceeds its epsilon, and this module refuses it.
 #
-# The noise is drawn as doubles from a pseudorandom generator. It protects nobody and is for public data only.
+# The noise is drawn as doubles from a pseudorandom generator. This noise protects nobody and is for public data only.
 
 LEAST_GAMMA = 2.0
 """Smallest gamma for which the printed mechanism keeps its epsilon (below, Merrill 2021, Theorem 2.2.5, is false)."""
@@ -397,7 +401,7 @@ class OrderedMask:
 
     Attributes
     ----------
-    present : number of bins of values, in order, at least 1.
+    present : the number of bins of values, in order; at least 1.
     missing : whether one more bin, the last, is for missing values.
     sd : standard deviation of the noise in bins, above 0.
     kept : probability that W says correctly whether there is a value.

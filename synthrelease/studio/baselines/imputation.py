@@ -21,8 +21,8 @@ from synthrelease.studio.baselines.base import CauchyNoise
 # An incomplete record gets its value from the first k complete records (donors) in an order over all possible records. The
 # order is fixed beforehand: first a public order of cells; within a cell by label, starting from the label of the incomplete
 # record and continuing cyclically. A label, such as a public record number, never changes. A row number is no label, because it
-# changes when another row is removed. If there are fewer than k complete records, all of them are donors. If there is none, a
-# public default is the value. The bounds hold only if such tables are treated in this way.
+# changes when another row is removed. If there are fewer than k complete records, all of them are donors. If no complete record
+# exists, a public default is the value. The bounds hold only if such tables are treated in this way.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -190,7 +190,7 @@ def smoothness(neighbours: Neighbours) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An answer that may be published: the noisy value and the public parameters of its noise."""
+    """An answer that may be published. It has the noisy value and the public parameters of the noise."""
 
     value: float
     epsilon: float

@@ -1,4 +1,4 @@
-"""Read, edit and restore the two TOML files of a desk, and run rehearsals of them as processes.
+"""Read, edit and restore the two TOML files of a desk. Run rehearsals of these files as processes.
 
 The files are read again for every page. An edit changes single settings and keeps comments and layout.
 """
@@ -45,7 +45,7 @@ from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, sta
 
 @contextmanager
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
-    """Lock a file, and yield its descriptor, which started processes inherit; None if another process holds the lock.
+    """Lock a file and yield its descriptor, which started processes inherit. Yield None if another process holds the lock.
 
     The lock ends with the last process that has the descriptor.
 
@@ -83,13 +83,13 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 Changes = Mapping[str, Sequence[Edit]]
 """The edits of the "configuration" and of the "acceptance" file."""
 Step = Callable[["BothTexts", ReleaseSpec], Changes]
-"""Function that returns the changes of one control, from the contents of both files before them."""
+"""Function that returns the changes of one control. It gets the contents of both files before these changes."""
 MOST_KEPT = 20
 """The largest number of earlier contents that are remembered to show what another program changed."""
 
 
 class Moved(SynthreleaseError):
-    """A file has changed since the page showed it. `difference` holds the changed lines."""
+    """A file has changed since the page showed its content. `difference` holds the changed lines."""
 
     def __init__(self, difference: str):
         self.difference = difference
@@ -106,12 +106,13 @@ class Refused(SynthreleaseError):
 
 @dataclass(frozen=True, kw_only=True)
 class BothTexts:
-    """The contents of both files at one moment.
+    """The contents of the two files at one moment.
 
     Attributes
     ----------
     configuration, acceptance : bytes of the two files.
-    others : path and time of the last change of each file that the configuration names: the extended file and codelists.
+    others : for each file that the configuration names, its path and the time of its last change. These files are the extended
+        file and codelists.
     file : the configuration with its inherited tables.
     acceptance_path : path of the acceptance file.
     """
@@ -145,7 +146,7 @@ class DeskFiles:
         self._loaded: tuple[str, ReleaseSpec] | None = None
 
     def texts(self) -> BothTexts:
-        """Return the current contents of the files. Raises SpecError or OSError when they cannot be read."""
+        """Return the current contents of the files. Raises SpecError or OSError when the two files cannot be read."""
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
@@ -177,7 +178,7 @@ class DeskFiles:
 
         Raises
         ------
-        Moved : when the files have changed since the page showed them. Nothing was written.
+        Moved : when the files have changed since the page showed their contents. Nothing was written.
         SynthreleaseError : when the action fails. The files are as before.
         """
         with self._lock:
@@ -192,7 +193,8 @@ class DeskFiles:
             self._before = (self.texts().seen, texts)
 
     def edit(self, seen: str, steps: Mapping[str, Step]) -> None:
-        """Write the changes of several controls, one after another. Either all changes are written or none.
+        """Write the changes of several controls, in the order of the controls. Either all changes are written, or no change is
+        written.
 
         Parameters
         ----------
@@ -201,7 +203,7 @@ class DeskFiles:
 
         Raises
         ------
-        Moved : when the files have changed since the page showed them.
+        Moved : when the files have changed since the page showed their contents.
         Refused : when a control is invalid. The exception holds the error of each invalid control.
         OutputError : when a file cannot be written.
         """
@@ -321,7 +323,7 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """Return, for each file that differs, its present and its wanted content, the acceptance file first.
+    """Return, for each file that differs, the present content and the wanted content. The acceptance file comes first.
 
     If the two states have different acceptance files, no acceptance file is included.
     """
@@ -335,7 +337,7 @@ def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, 
 def announced(path: Path) -> Iterator[str]:
     """Mark a configuration as open in a desk, and yield a message for its pages.
 
-    The message says that another desk is open on the same files, or that the folder is read-only; otherwise it is empty.
+    The message says that another desk is open on the same files, or that the folder is read-only. Otherwise it is empty.
     """
     mark, announcement, is_first = path.with_name(f".{path.name}.desk"), "", False
     with ExitStack() as held:
@@ -371,9 +373,9 @@ def difference(before: BothTexts, after: BothTexts) -> str:
     return "\n".join(lines)
 
 
-# A rehearsal is a process of its own, which continues when the browser or the desk is closed. The name of its folder follows
-# from the specification, so no request can name a folder. While it runs, it holds a lock on its log, which every desk on the
-# same files can see.
+# A rehearsal is a separate process, which continues when the browser or the desk is closed. The name of its folder follows from
+# the specification, so no request can name a folder. While a rehearsal runs, it holds a lock on its log, which every desk on
+# the same files can see.
 
 MOST_BYTES = 50_000_000
 """The largest size in bytes of results that a page shows."""
@@ -387,8 +389,8 @@ class Running:
     Attributes
     ----------
     process : number of the process; 0 if unknown.
-    folder : name of the folder that it writes into; empty if unknown.
-    standing : progress; None before it is known.
+    folder : the name of the folder that the rehearsal writes into; empty if the name is unknown.
+    standing : the progress of the rehearsal; None before the progress is known.
     """
 
     process: int
@@ -420,8 +422,8 @@ class Rehearsals:
     Parameters
     ----------
     config : path of the configuration.
-    data : path of the public file; None if none was given.
-    members : path of the public file of the second of two linked tables; None if none was given.
+    data : path of the public file; None if the steward gave no public file.
+    members : path of the public file of the second of two linked tables; None if the steward gave no such file.
     """
 
     def __init__(self, config: Path, data: str | None, members: str | None = None):
@@ -501,8 +503,8 @@ class Rehearsals:
             return ""
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
-        """Return the results of the rehearsal of this specification or, without such results, of the newest rehearsal. Return
-        None if no rehearsal has results.
+        """Return the results of the rehearsal of this specification. Without such results, return the results of the newest
+        rehearsal. Return None if no rehearsal has results.
         """
         own_results = self.folder(spec) / "rehearsal.json"
         results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
@@ -516,8 +518,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns now, because no page can show them. The desk reads the file of the results
-        again when the file changes. Return whether there were any results.
+        """Ignore the results that `found` returns now, because no page can show these results. The desk reads the file of the
+        results again when the file changes. Return whether there were any results.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:
@@ -584,13 +586,13 @@ CARD_TEXTS = {
     "maintenance": "Updates and errata",
     "feedback": "What readers should tell the publisher",
 }
-"""The settings of [card] with one text, and their labels."""
+"""The settings of [card] with one text each, and the labels of these settings."""
 CARD_LISTS = {
     "uses": "What the data are meant for, one use a line",
     "unsuitable": "What the data are not fit for, one use a line",
     "registry_authors": "Authors of the entry in registries, one name a line",
 }
-"""The settings of [card] with several texts, one a line, and their labels."""
+"""The settings of [card] with several texts, one text a line, and the labels of these settings."""
 PROGRAM = "card:program"
 Form = Mapping[str, str]
 
@@ -608,9 +610,9 @@ class Shown:
 
     Attributes
     ----------
-    texts : contents of both files.
+    texts : contents of the two files.
     spec : the specification of these contents.
-    public : the public file; None if none was given.
+    public : the public file; None if the steward gave no public file.
     """
 
     texts: BothTexts
@@ -689,7 +691,7 @@ def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
 
 
 def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
-    """Return the changes for new limits between bins, which are the numbers of one field, with any separators."""
+    """Return the changes for new limits between bins. The limits are the numbers in one field, with any separators."""
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
@@ -784,7 +786,9 @@ def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
 
 
 def is_written(file: ConfigurationFile, table: Path_) -> bool:
-    """Return whether the configuration has settings for a column. The number of members and larger areas have none."""
+    """Return whether the configuration has settings for a column. The number of members and the larger areas have no such
+    source.
+    """
     above = file.tables.get("members", {}) if table[0] == "members" else file.tables
     return table[-1] in above.get("columns", {})
 

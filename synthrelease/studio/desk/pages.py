@@ -147,7 +147,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
 
     Parameters
     ----------
-    data : path of the public file; None if there is none.
+    data : path of the public file; None if there is no public file.
     important : names of the columns that most questions are about.
 
     Raises
@@ -212,8 +212,8 @@ def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
         raise
 
 
-# Every user of a machine can read command lines, so no command line contains the token. The browser opens a file that only its
-# owner can read, and the file redirects to the address. Jupyter does the same.
+# Every user of a machine can read command lines, so no command line contains the token. The browser opens a file that only the
+# owner of the desk can read. This file redirects to the address of the desk. Jupyter does the same.
 
 LEADS_ON = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>The desk</title></head>
@@ -246,7 +246,7 @@ def entrance(address: str) -> Iterator[Path]:
 
 
 def open_browser(page: Path, failed: Callable[[], None]) -> None:
-    """Open a file in the browser from a second thread, because some browsers return only when they are closed.
+    """Open a file in the browser from a second thread, because some browsers return only when the browser is closed.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def _single(scope: Scope) -> dict[str, str] | None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the whole body of a request; None if it is too large or incomplete."""
+    """Return the whole body of a request; None if the body is too large or incomplete."""
     content = b""
     while True:
         message = await receive()
@@ -426,8 +426,8 @@ class Opened:
     public, members : the public file, and the public file of the second of two linked tables; None if there is none.
     guesses : kinds that a draft would choose for the columns of the public files.
     rehearsals : rehearsals of the configuration.
-    folder : a published folder; None if none was given.
-    ledger : path of the ledger of the private dataset; None if none was given.
+    folder : a published folder; None if the steward gave no such folder.
+    ledger : path of the ledger of the private dataset; None if the steward gave no ledger.
     announced : a message for every page, such as that another desk is open on the files.
     start : screen 0, for a start without a public file. Other screens open when the configuration exists.
     """
@@ -634,7 +634,9 @@ class Desk:
         )
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
-        """Return the action of a button that does more than edit settings; None for a button that only edits settings."""
+        """Return the action of a button that does more than edit settings. The result is None for a button that only edits
+        settings.
+        """
         action, _, which = control.partition(":")
         if name == "rehearsal":
             return partial(self._rehearse, control, seen, values)
@@ -779,7 +781,7 @@ UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.",
 
 
 def fields(content: bytes) -> dict[str, str] | None:
-    """Return the values of a form or a query by name; None if it cannot be read or has a name twice."""
+    """Return the values of a form or a query by name. The result is None if the form cannot be read or has a name twice."""
     try:
         pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:

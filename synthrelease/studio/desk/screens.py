@@ -47,7 +47,7 @@ SCREENS = {
 }
 
 
-# Refusals: whether the entry itself is wrong, and the screen on which the cause can be corrected.
+# For each refusal, say whether the entry itself is wrong, and on which screen the cause can be corrected.
 
 ON_SCREEN = {
     **{"unit": "people", "columns": "columns", "members": "columns", "criteria": "questions", "groups": "questions"},
@@ -62,8 +62,8 @@ class Cause:
 
     Attributes
     ----------
-    text : sentence with the expected and the found value.
-    where : name of the screen on which it can be corrected, or the setting and its file.
+    text : sentence with the expected value and the value found.
+    where : the name of the screen on which the mistake can be corrected, or the setting and the file of the setting.
     address : address of the screen; empty if the setting can be changed only in an editor.
     """
 
@@ -174,7 +174,7 @@ FREQUENT = 3
 def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
     """Return the screen of columns, with a line for each column whose name or description contains the text.
 
-    Columns of members that share their settings have one line.
+    Columns of members that share their settings have one line in common.
     """
     low, lines = text.lower(), {}
     for column in spec.schema.columns:
@@ -672,5 +672,5 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """Return all parts of a charge with their depth in the tree, each part before its own parts."""
+    """Return all parts of a charge with their depth in the tree. Each part comes before the parts of which it consists."""
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

@@ -1,7 +1,7 @@
 """Choose bins with round limits for a column of numbers, and the numbers that represent the bins in criteria.
 
 Limits are multiples of 1, 2 or 5 times a power of ten, and no bin is nearly empty. If most rows are in a small part of the
-range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a bin of its own.
+range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a separate bin.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COARSE, FINE = 6, 14
 """The approximate numbers of coarse and of fine bins."""
 
 OWN_ZERO = 0.05
-"""The value 0 has a bin of its own if it has at least this share of the rows."""
+"""The value 0 has a separate bin if at least this share of the rows has this value."""
 
 _SKEWED = 8.0  # Limits are logarithmic if the 97th percentile of the positive values is at least this multiple of their median
 _STEPS = (1, 2, 5)
@@ -35,8 +35,10 @@ class NumberBins:
 
     Attributes
     ----------
-    low, high : bounds: the smallest and the largest value of the public file, rounded outward to about a tenth of the range.
-    coarse, fine : inner limits of the coarse and of the fine bins, increasing; every limit of `coarse` is in `fine`.
+    low, high : the bounds. They are the smallest and the largest value of the public file, rounded outward to about a tenth of
+        the range.
+    coarse, fine : the inner limits of the coarse and of the fine bins, in increasing order. Every limit of `coarse` is in
+        `fine`.
     groups : the limits of `coarse` that divide the rows into three groups, or into two if there is only one limit.
     """
 
@@ -47,7 +49,7 @@ class NumberBins:
     groups: tuple[float, ...]
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """Return the coarse bins, and the fine bins if they differ, as a configuration writes them.
+        """Return the coarse bins as a configuration writes them. Also return the fine bins if they differ from the coarse bins.
 
         The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The first bin of a
         weight is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
@@ -67,7 +69,7 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
 
     Parameters
     ----------
-    values, counts : (n_values,) different values in increasing order, and the number of rows with each.
+    values, counts : (n_values,) different values in increasing order, and the number of rows with each value.
     whole : whether the numbers are whole numbers.
     """
     fixed = _zero(values, counts, whole)
@@ -89,7 +91,7 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
 
 
 def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
-    """Return whether whole numbers end within an outermost bin because of a limit, as the ages of adults begin at 18.
+    """Return whether whole numbers end inside an outermost bin because of a limit. For example, the ages of adults begin at 18.
 
     The outermost number is then at least half as frequent as the other numbers of the bin, and the numbers beyond it would be
     at least half of the bin.
@@ -105,7 +107,7 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits around a frequent 0, so that it has a bin of its own; empty if 0 is not frequent."""
+    """Return limits around a frequent 0, so that the value 0 has a separate bin; empty if 0 is not frequent."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -182,8 +184,9 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits that make the smallest of three groups as large as possible. If there is only one limit, return
-    it."""
+    """Return the two limits that make the smallest of three groups as large as possible. If there is only one such limit,
+    return this limit.
+    """
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
 
@@ -195,7 +198,7 @@ def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> 
 
 
 def round_step(width: float, whole: bool) -> float:
-    """Return the number nearest to a width, on a logarithmic scale, that is 1, 2 or 5 times a power of ten.
+    """Return the number that is nearest to a width on a logarithmic scale, among 1, 2 and 5 times the powers of ten.
 
     The result is at least 1 for whole numbers, and 1 if the width is not positive.
     """
@@ -212,7 +215,7 @@ def _plain(value: float) -> float:
 
 
 Ends = tuple[float | None, float | None]
-"""The lowest and the highest number of a column, both included; None for an open end."""
+"""The lowest and the highest number of a column, both included; None for an end without a bound."""
 
 
 def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)) -> list[str]:
@@ -275,8 +278,8 @@ class NumberFacts:
 
     Attributes
     ----------
-    numbers : representative value of each bin, by label, if it differs from the default of the bin.
-    step : step of the grid on which own values are counted; None for the default grid of the bounds.
+    numbers : representative value of each bin, by label, if this value differs from the default of the bin.
+    step : step of the grid on which exact values are counted; None for the default grid of the bounds.
     mean_range, line_range : ranges to which values are clipped for a mean, and for a regression line.
     spread : standard deviation of the values clipped to `mean_range`.
     """
@@ -295,7 +298,7 @@ def number_facts(
 
     Parameters
     ----------
-    values, counts : (n_values,) different values in increasing order, and the number of public rows with each.
+    values, counts : (n_values,) different values in increasing order, and the number of public rows with each value.
     bins : bins of each alternative, the coarsest alternative first.
     bounds : smallest and largest number.
     whole : whether the numbers are whole numbers.
@@ -315,7 +318,7 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return a question about a rare smallest or largest value that changes the mean strongly; empty if there is none.
+    """Return a question about a rare smallest or largest value that changes the mean strongly; empty if there is no such value.
 
     The smallest and the largest value determine the bounds and affect representative values, so one wrong row distorts means.
     """
@@ -337,10 +340,10 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """Return the representative values of the bins, by label, where they differ from the default of a bin.
+    """Return the representative values of the bins, by label, for bins whose value differs from the default of the bin.
 
     The representative value is the rounded mean of the rows in the bin. The value is the middle of the bin, within the bounds,
-    if the bin has no rows or if the mean is within the rounding of the middle.
+    if the bin has no rows. The same holds if the mean is within the rounding of the middle.
     """
     numbers = {}
     for interval in bins:

@@ -2,7 +2,7 @@
 characters of a code.
 
 Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. If ordered categories are
-rare, each is merged with its neighbours, and not all rare categories into one group.
+rare, each category is merged with its neighbours. The rare categories are not merged into one group.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 def _beginning(texts: Collection[str]) -> int:
     """Return the number of first characters that give the group of a code; 0 if there are no groups, or more than 100.
 
-    The first characters are the letters before digits, the digits before a point, or the first two digits of at least four
-    digits. If all codes have the same first two digits, more digits are used.
+    The first characters of a code are the letters before digits, the digits before a point, or the first two digits of at least
+    four digits. If all codes have the same first two digits, more digits are used.
     """
     for pattern in (_LETTERS_FIRST, _DOTTED):
         if beginnings := [match[1] for text in texts if (match := pattern.fullmatch(text))]:
@@ -83,7 +83,7 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return the total frequency of the texts with each name, where `name` maps a text to its name."""
+    """Return the total frequency of the strings with each name. The function `name` maps a string to its name."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -102,7 +102,9 @@ def share_of_frequent(texts: Mapping[str, int]) -> float:
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the frequent codes: up to 39, each with at least 0.25% of the rows, the most frequent first."""
+    """Return the frequent codes, the most frequent code first. They are up to 39 codes, each with at least 0.25% of the
+    rows.
+    """
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
 
@@ -115,7 +117,7 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
     answers : the column.
     used_names : names that other columns of the draft have.
     remark : a remark for the steward, to which further remarks are added.
-    apart : whether each code has a bin of its own, however many there are.
+    apart : whether each code has a separate bin, even if the column has many codes.
     """
     as_in_file = answers
     answers, spellings = _in_one_spelling(answers)
@@ -279,9 +281,9 @@ def _without_zeros(text: str) -> str:
 
 
 def _code_width(texts: Collection[str]) -> int:
-    """Return the number of digits of codes that start with 0, if it is the largest of all codes; otherwise 0.
+    """Return the number of digits of codes that start with 0, if no other code has more digits. Otherwise return 0.
 
-    If the result is above 0, shorter codes of the column have lost their leading zeros.
+    If the result is above 0, the shorter codes of the column have lost their leading zeros.
     """
     padded, lengths = {len(text) for text in texts if _ZERO_FIRST.fullmatch(text)}, {len(text) for text in texts}
     return max(padded) if len(padded) == 1 and all(map(str.isdigit, texts)) and max(lengths) in padded else 0
@@ -307,7 +309,7 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
 
 
 def _several_answers(texts: Collection[str]) -> str:
-    """Return the question about cells that list several answers, such as "bus;car"; empty if there are none.
+    """Return the question about cells that list several answers, such as "bus;car"; empty if there are no such cells.
 
     At least two of the answers also occur alone, and there are fewer answers than different cells.
     """
@@ -321,7 +323,7 @@ def _several_answers(texts: Collection[str]) -> str:
 
 
 def _in_order(text: str) -> tuple[int, float, str]:
-    """Return a key that sorts numbers by size, before texts."""
+    """Return a key that sorts numbers by size and places them before other strings."""
     return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)
 
 
@@ -350,7 +352,8 @@ _STRESS = {word: stress["far"] for stress in WORDS["scales"]["stress"] for word 
 
 
 def in_their_order(texts: Collection[str]) -> list[str] | None:
-    """Return categories in the order of their meaning, the lowest first; None if their words have no order.
+    """Return categories in the order of their meaning, the lowest category first. The result is None if their words have no
+    order.
 
     Examples
     --------
@@ -376,7 +379,9 @@ Ranks = Mapping[str, float] | Mapping[str, tuple[float, float]]
 
 
 def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
-    """Return the lowest and the highest number of each range; None unless all texts are ranges of one unit without overlap."""
+    """Return the lowest and the highest number of each range. The result is None unless all strings are ranges of one unit
+    without overlap.
+    """
     ranges, units, n_wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
     for text, word in words.items():
         if bracketed := _BRACKETS.fullmatch(word):
@@ -402,7 +407,7 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each text in the first list that contains all texts; None if no list does."""
+    """Return the rank of each string in the first list that contains all strings; None if no list contains all of them."""
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 

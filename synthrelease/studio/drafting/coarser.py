@@ -29,9 +29,10 @@ class Floor:
 
     Attributes
     ----------
-    share : smallest share of the public rows in a bin. Neighbouring bins of numbers, and rarer codes, are merged to reach it.
+    share : smallest share of the public rows in a bin. To reach this share, neighbouring bins of numbers are merged, and so are
+        rarer codes.
     most : columns with at most this number of bins are unchanged.
-    least : the smallest share, in words.
+    least : the smallest share, as words.
     """
 
     share: float
@@ -85,7 +86,8 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Return the limits between bins that each have at least this share of the rows; at least one limit, near the median.
+    """Return the limits between bins that each have at least this share of the rows. The result has at least one limit, near
+    the median.
 
     Parameters
     ----------
@@ -131,8 +133,9 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Return the column with a selection of its coarse limits as new coarse limits, and the old coarse limits as new fine
-    limits."""
+    """Return the column with new limits. A selection of its coarse limits becomes the new coarse limits, and the old coarse
+    limits become the new fine limits.
+    """
     bins, facts = column.bins, column.facts
     if bins is None or facts is None or limits == bins.coarse:
         return column

@@ -29,7 +29,7 @@ from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
 from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, unaccented, words_in
 
-# Texts that stand for a missing answer, by the codebook or by the conventions of registers.
+# Strings that stand for a missing answer, by the codebook or by the conventions of registers.
 
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
@@ -47,7 +47,7 @@ _GAP, _MANY_MISSING = 2, 20
 
 
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the texts of a column that stand for a missing answer, in the order of `texts`.
+    """Return the strings of a column that stand for a missing answer, in the order of `texts`.
 
     These are the texts that the codebook declares as missing; words such as "?" and "unknown"; "N" or "U" among numbers; dates
     such as 9999-99-99; codes such as 97, 98, 99, 999, -9, 777 or 888 if these codes are far from all other numbers of the
@@ -55,7 +55,7 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
     Parameters
     ----------
-    texts : how often each text occurs, without surrounding blanks.
+    texts : how often each string occurs, without surrounding blanks.
     entry : information of the codebook about the column.
     """
     unnamed = [text for text in texts if text not in entry.missing and text not in entry.labels]
@@ -152,9 +152,9 @@ class CodeDraft:
 
     Attributes
     ----------
-    label : its label in the release.
-    rows : number of public rows with it.
-    spellings : other spellings of its text in the file.
+    label : the label of the code in the release.
+    rows : the number of public rows with the code.
+    spellings : other spellings of the code in the file.
     """
 
     label: str
@@ -174,14 +174,15 @@ class ColumnDraft:
     description : description from the codebook.
     part, minus, format, minus_format : for a date, the part that is used, the column of the date that is subtracted, the
         format, and the format of the subtracted date if it differs.
-    bins, facts : bins of a column of numbers, and settings for criteria with its numbers; None for other columns.
-    codes : for each text of a column of codes or categories, its label and frequency.
+    bins, facts : the bins of a column of numbers, and the settings for criteria with the numbers of this column; None for other
+        columns.
+    codes : for each string of a column of codes or categories, the label and the frequency of the string.
     ordered : whether the categories have an order, so that neighbours may be merged.
     within : for each category, the larger category in which it lies by another column, as an industry in a sector; otherwise
         empty.
     groups : label of each released group of categories, with the texts of its categories; empty if each category has its own
         bin.
-    characters : number of leading characters of a text that form its code; None if the whole text is the code.
+    characters : the number of leading characters of a string that form its code; None if the whole string is the code.
     common : codes with a bin of their own, if all other codes, including codes that the public file lacks, share a bin;
         otherwise empty.
     levels : for the smallest areas, the label of each code's larger area, for every level of larger areas.
@@ -192,7 +193,7 @@ class ColumnDraft:
     weight : whether the column is a design weight.
     calendar : whether the numbers are years of the calendar, such as the year of a survey, and not of birth. Their mean is no
         quantity.
-    doubt : question to the steward; empty if there is none.
+    doubt : the question to the steward; empty if there is no question.
     kind_doubt : question whether the column holds numbers or codes. The question is stored separately until the number of
         questions is limited.
     """
@@ -252,7 +253,7 @@ class ColumnDraft:
 
     @property
     def texts_of_bins(self) -> list[str]:
-        """The coarse bins of a column of numbers, as a configuration writes them; empty for other columns."""
+        """The coarse bins of a column of numbers, in the form in which a configuration writes them; empty for other columns."""
         return self.bins.texts(whole=self.is_whole, weight=self.weight)["coarse"] if self.bins else []
 
     @property
@@ -310,18 +311,18 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The texts of one column of the public file, without missing answers.
+    """The strings of one column of the public file, without missing answers.
 
     Attributes
     ----------
     source : name of the column in the file.
     texts : how often each text occurs.
-    missing_values : texts that stand for a missing answer in this column.
+    missing_values : strings that stand for a missing answer in this column.
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
     below_zero : the texts in `missing_values` that are negative codes without a label, in a quantity whose other values are not
         negative.
-    shared : whether another column that is no key has many of these texts, as a second diagnosis does.
+    shared : whether another column that is no key has many of these strings, as a second diagnosis does.
     named_by : column of the file from which the labels come; empty if the labels come from the codebook or do not exist.
     """
 
@@ -350,7 +351,7 @@ class Answers:
         return replace(answers, missing_values=(*answers.missing_values, *unseen))
 
     def without(self, missing: Collection[str]) -> Answers:
-        """Return the answers with further texts counted as missing."""
+        """Return the answers, with further strings counted as missing."""
         return replace(
             self,
             texts={text: times for text, times in self.texts.items() if text not in missing},
@@ -365,17 +366,17 @@ class Answers:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Whether all texts are numbers; false without texts."""
+        """Whether all strings are numbers; false without strings."""
         return bool(self.texts) and all(map(NUMBER.fullmatch, self.texts))
 
     @cached_property
     def are_whole(self) -> bool:
-        """Whether all texts are whole numbers; false without texts."""
+        """Whether all strings are whole numbers; false without strings."""
         return bool(self.texts) and all(map(WHOLE.fullmatch, self.texts))
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two arrays (n_values,): the different numbers in increasing order, and the number of rows with each."""
+        """Two arrays (n_values,): the different numbers in increasing order, and the number of rows with each number."""
         values, of_text = np.unique(np.array([*map(float, self.texts)]), return_inverse=True)
         return values, np.bincount(of_text, weights=np.array([*self.texts.values()])).astype(np.int64)
 
@@ -418,7 +419,8 @@ MOST_COLUMNS = MAX_TABLES
 LOOKED_AT = 4_000
 """The number of rows with which columns are compared. Cramer's V of two columns is then known to about 0.02."""
 PARTNERS = 10
-# For the comparison, a column of texts has a group for each of its 8 most frequent texts and a group for all other texts.
+# For the comparison, a column of strings has a group for each of its 8 most frequent strings. All other strings form one more
+# group.
 _GROUPS = 8
 
 ORDER = (
@@ -437,7 +439,7 @@ class AskedFor:
 
     Attributes
     ----------
-    only : the only columns to draft; None for all columns.
+    only : the columns to draft, and no other column; None for all columns.
     leave_out : columns that are not drafted.
     """
 
@@ -480,7 +482,7 @@ def chosen_columns(
     """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
     A release should preserve the associations of its columns, above all those with important columns. So columns with strong
-    associations are preferred. A column without associations can be released on its own, and a column that is nearly always
+    associations are preferred. A column without associations can be released separately, and a column that is nearly always
     empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several columns are drafted
     from a column of the file, such as year and month of a date, each of them counts.
 
@@ -513,7 +515,8 @@ def _ties(
     important: Collection[str],
 ) -> list[list[float]]:
     """Return, for each column of the file, its strongest association with an important column, or 0 if no association is
-    strong, and its mean association with its closest columns. Both are multiplied by minus its share of rows with a value.
+    strong, and its mean association with its closest columns. These two associations are multiplied by minus the share of rows
+    with a value in the column.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
@@ -532,7 +535,7 @@ def _ties(
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
     """Return the (n_rows,) groups of the rows, for the comparison of columns; -1 for a row without a value.
 
-    Numbers are divided into eighths. Each frequent text is a group, and all other texts share one group.
+    Numbers are divided into eighths. Each frequent string is a group, and all other strings share one group.
     """
     plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
     if is_number:
@@ -570,8 +573,8 @@ def _strengths(groups: np.ndarray) -> np.ndarray:
 # Keys: columns that identify single persons, events, records or places. A draft leaves out such columns.
 #
 # A key is recognised by its number of values and by how often values repeat, compared with a random quantity. The name of the
-# column decides if the values allow both. Whether a key identifies persons cannot be seen in the values, so `[unit]` of the
-# draft asks.
+# column decides if the values allow both kinds. Whether a key identifies persons cannot be seen in the values, so `[unit]` of
+# the draft asks.
 
 _DIGITS = re.compile(r"\d{1,18}(\.0*)?", re.ASCII)
 # The digits of a date, optionally followed by a time of day.
@@ -658,8 +661,9 @@ def _key(answers: Answers, why: str) -> LeftOut:
 
 
 def of_many_texts(answers: Answers) -> LeftOut:
-    """Return the reason for leaving out a column with too many texts. If the texts are about equally frequent, the column may
-    be a key."""
+    """Return the reason for leaving out a column with too many different strings. If these strings are about equally frequent,
+    the column may be a key.
+    """
     times, n = np.array([*answers.texts.values()]), len(answers.texts)
     because = f"it has {n} different texts, and few are frequent (group them first)"
     if not _is_even(times) or _are_words(answers.texts):
@@ -683,7 +687,8 @@ def no_key(times: Mapping[str, int]) -> str:
 
 
 def heavy_value(times: Mapping[str, int]) -> str:
-    """Return a phrase about a value of a key that occurs in far more rows than any other value; empty if there is none.
+    """Return a phrase about a value of a key that occurs in far more rows than any other value; empty if there is no such
+    value.
 
     A very frequent value may stand for a missing key.
 
@@ -778,8 +783,8 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Return the evidence that texts are assigned identifiers, as a clause; empty for other texts. Identifiers have the same
-    pattern, at least four digits in the median, and about even frequencies.
+    """Return the evidence that strings are assigned identifiers, as a clause; empty if there is no such evidence. Identifiers
+    have the same pattern, at least four digits in the median, and about even frequencies.
     """
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
@@ -792,7 +797,7 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a text: 9 for each digit, A for each run of letters, and other characters as they are."""
+    """Return the pattern of a string. It has 9 for each digit, A for each run of letters, and other characters as they are."""
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
@@ -804,7 +809,7 @@ def _widths(answers: Answers) -> set[int]:
 # Columns with the same information in every row of the public file, of which one is enough.
 
 LEAST = 5
-"""The least number of rows in the second most frequent bin. The agreement of a nearly constant column is no evidence."""
+"""Smallest number of rows in the second most frequent bin. The agreement of a nearly constant column is no evidence."""
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:

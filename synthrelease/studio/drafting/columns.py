@@ -52,13 +52,14 @@ from synthrelease.studio.drafting.public_file import (
 )
 from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 
-# Whether whole numbers are a quantity or codes. Pieces of evidence have points and a reason. If the points balance, the steward
-# is asked.
+# Whether whole numbers are a quantity or codes. Each piece of evidence has points and a reason. If the points balance, the
+# steward is asked.
 #
 # The evidence is the name of the column, the form and the frequencies of the numbers, and the other columns. Numbers with one
 # or two decimals are treated as whole numbers, without the decimal point.
 
-# If at least this many different values have no gaps and none is frequent, they are a quantity, and no question is asked.
+# A column with at least this many different values is a quantity, without a question, if the values have no gaps and no value
+# is frequent.
 _FILLED = 40
 _FEW = 20  # More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number
 _RATHER_FEW, _VERY_FEW = 8, 5
@@ -259,7 +260,9 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether the tenths of the range have fewer rows towards both ends, as in test scores and not in codes."""
+    """Return whether the tenths of the range have fewer rows towards both ends of the range. Test scores have this form, and
+    codes do not.
+    """
     tenths = np.histogram(values, bins=10, weights=rows)[0]
     mode = int(np.argmax(tenths))
     up, down = np.diff(tenths[: mode + 1]), np.diff(tenths[mode:])
@@ -303,8 +306,8 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
 
     Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted. Rounded numbers
     have similar frequencies at a distance of 2, 5 or 10, so the smallest result over these distances counts. With more than 20
-    numbers, the first and the last are ignored, because "none" and "this or more" are frequent. The result is None if all
-    numbers are about equally frequent, or if too few are neighbours.
+    numbers, the first and the last number are ignored, because "none" and "this or more" are frequent answers. The result is
+    None if all numbers are about equally frequent, or if too few are neighbours.
     """
     if len(values) > _FEW:
         values, rows = values[1:-1], rows[1:-1]
@@ -391,7 +394,7 @@ def _draft_again(answers: Answers, kind: str, how: str = "draft again with a cod
 
 
 def _untidy(answers: Answers) -> str:
-    """Return why a column cannot be drafted because of the spelling of its texts; empty if the spelling is no problem."""
+    """Return why a column cannot be drafted because of the spelling of its strings; empty if the spelling is no problem."""
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
@@ -435,7 +438,7 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Return the column with the question whether it holds numbers or codes, if that is doubtful.
+    """Return the column with the question whether it holds numbers or codes, if the kind of the column is doubtful.
 
     The question states the reasons, the effect of the other decision, and how to make it.
     """
@@ -518,7 +521,8 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Return the columns without further design weights: [design] accepts only one. Replicate weights are left out, too.
+    """Return the columns without further design weights, because [design] accepts only one design weight. Replicate weights are
+    left out, too.
 
     The first weight stays. Weights of households count after others, because most rows are persons if a file has both.
     """
@@ -537,7 +541,8 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Return why a column looks like a design weight although its name does not say so; empty if it does not look like one.
+    """Return why a column looks like a design weight although its name does not say so; empty if the column does not look like
+    a design weight.
 
     A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
     population.
@@ -665,7 +670,7 @@ class DateColumn:
     Attributes
     ----------
     answers : the column.
-    format : format of its dates, as in `strptime`.
+    format : the format of the dates of the column, as in `strptime`.
     days : (n_rows,) ordinal of each date (1 for 1 January of year 1); -1 if the row has no date.
     """
 
@@ -690,7 +695,7 @@ class DateColumn:
 
 
 def date_format(texts: Collection[str]) -> str | None:
-    """Return the first format in which all texts are dates between 1850 and 2100; None if there is none.
+    """Return the first format in which all strings are dates between 1850 and 2100; None if there is no such format.
 
     The result has several formats if each text fits exactly one of them, and each format has a text that no other format fits.
     """
@@ -718,13 +723,15 @@ def _format(form: str) -> DateFormat:
 
 
 def _parsed(text: str, form: str) -> date | None:
-    """Return the date of a text in a format, as a release reads it; None if it is no date between 1850 and 2100."""
+    """Return the date of a string in a format, as a release reads the string. The result is None if the string is no date
+    between 1850 and 2100.
+    """
     day = _format(form).read(text)
     return day if day is not None and day.year in _YEARS else None
 
 
 def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateColumn | None:
-    """Return a column of the file as dates; None if its texts are no dates.
+    """Return a column of the file as dates; None if its strings are no dates.
 
     Parameters
     ----------
@@ -816,7 +823,7 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
-    """Return the column of dates of birth; None if there is none.
+    """Return the column of dates of birth; None if there is no such column.
 
     Dates of birth precede another date in at least 95% of the rows, by ten years in the median, or by three years if the name
     of the column says birth.
@@ -893,7 +900,9 @@ _NAMED = 3
 
 
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
-    """Return the column with typing errors as missing values, and the question to the steward; empty if there are none."""
+    """Return the column with typing errors as missing values, and the question to the steward. The question is empty if there
+    are no typing errors.
+    """
     texts, entry = answers.texts, answers.entry
     allowed = answers.rows // _ONE_IN
     if not allowed or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
@@ -939,7 +948,7 @@ def drafted_columns(
     ----------
     file : the public file.
     book : information of the codebook about each column.
-    key : name of a column that is left out as a key; None for no such column.
+    key : name of a column that is left out as a key; None if there is no such column.
     as_key : the reason that is given for leaving out the key.
     """
     # the texts of each column, without texts that stand for no answer
@@ -998,7 +1007,7 @@ def _read_answers(
     return _with_shared_texts(answers), questions
 
 
-# The part of a name in which the columns of a block differ: a number, or a single letter at the end.
+# The part in which the names of the columns of a block differ. It is a number, or a single letter at the end.
 _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 
 
@@ -1077,13 +1086,13 @@ def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[s
 
 
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
-    """Return the answers of a column, with texts stripped of surrounding blanks and without missing values.
+    """Return the answers of a column. Blanks around the strings are removed, and missing values are left out.
 
     Parameters
     ----------
     file : the public file.
     source : name of the column.
-    texts : how often each text of the column occurs.
+    texts : how often each string of the column occurs.
     entry : information of the codebook about the column.
     """
     notes, standard = file.notes.get(source), InputTable().missing_values

@@ -96,7 +96,7 @@ class DraftStanding:
     ----------
     bins : largest error of a bin of a single column in the median fit, as a share of the rows.
     judged : whether the draft has a criterion about pairs of columns that independent columns fail.
-    kept : associations of one half of the public file that fits to the other half preserve; None if a fit fails.
+    kept : the associations in one half of the public file that are preserved by fits to the other half; None if a fit fails.
     """
 
     bins: float
@@ -311,8 +311,8 @@ def one_of_each(
 ) -> list[CriterionDraft | str | None]:
     """Return the outcomes with one criterion of each pair of alternatives replaced by None.
 
-    The alternative, which uses representative values of bins, is kept if the criterion with own values is left out or has a
-    threshold more than three times as large.
+    The alternative uses representative values of bins. It is kept if the criterion with exact values is left out, or if the
+    threshold of that criterion is more than three times as large.
     """
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):

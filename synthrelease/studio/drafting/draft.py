@@ -468,7 +468,7 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
 
 
 def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
-    """Return the counts of the rows of the public file, read as a release would read them."""
+    """Return the counts of the rows of the public file. The file is read as a release would read it."""
     return read_public(subject.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
 
@@ -938,7 +938,8 @@ def _off(preserved: Kept) -> str:
     )
 
 
-# Options: the smallest areas, added to the draft of the larger areas, and columns of rare indicators.
+# Two optional parts of a draft: the smallest areas, which are added to the draft of the larger areas, and columns of rare
+# indicators.
 
 
 def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:

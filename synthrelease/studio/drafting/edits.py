@@ -621,7 +621,8 @@ def with_limits(
 
     Raises
     ------
-    ValueError : when there is no limit, or when a limit is not between the bounds or, for whole numbers, not a whole number.
+    ValueError : when there is no limit, when a limit is not between the bounds, or when a limit of whole numbers is not a whole
+        number.
     """
     whole, old = column.kind == "integer", limits_of(column)
     new = tuple(sorted(set(limits)))
@@ -711,7 +712,7 @@ class FilledNumbers:
 
 
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
-    """Write the mean of the public rows as representative value of each bin without one, and keep the comments.
+    """Write the mean of the public rows as the representative value of each bin that has no such value. Comments are kept.
 
     After bins were edited by hand, the configuration may have representative values of old bins. These values are removed
     first, because the configuration cannot be loaded with them.

@@ -65,7 +65,7 @@ class MembersDraft:
 
         Parameters
         ----------
-        reasons : for the name of each column to leave out, the reason.
+        reasons : the reason for leaving out each column, by the name of the column.
         """
         sources = {column.source: reasons[column.name] for column in self.columns if column.name in reasons}
         gone = [LeftOut(source=source, because=because) for source, because in sources.items()]
@@ -175,7 +175,7 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return a column as [members] can have it: with coarse bins only, and without the codes that share a bin."""
+    """Return a column in the form that [members] allows. It has coarse bins only, and no codes that share a bin."""
     if column.bins and column.facts:
         bins = replace(column.bins, fine=column.bins.coarse)
         return replace(column, bins=bins, facts=replace(column.facts, numbers=column.numbers_of_bins))
@@ -202,7 +202,7 @@ def _differs(file: PublicFile, name: str, codes: np.ndarray) -> bool:
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the first column that numbers the members of each root from 0 or 1; empty if there is none."""
+    """Return the first column that numbers the members of each root from 0 or 1; empty if there is no such column."""
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
         if not all(text.isdecimal() and len(text) < 5 for text in texts):

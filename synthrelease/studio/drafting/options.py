@@ -298,9 +298,10 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
 
 # Groups of rare indicators that occur together, with a column for each group.
 #
-# Two indicators that one row in a hundred has occur together in a few rows only, which the noise of their joint table would
-# hide. Which indicators of a group a row has is one table. This table has less noise than a joint table of each pair: a
-# replaced row changes two cells of this table, but two cells of each joint table. Only public data are used here.
+# If each of two indicators occurs in one row in a hundred, they occur together in a few rows only. The noise of their joint
+# table would hide these few rows. Which indicators of a group a row has is one table. This table has less noise than a joint
+# table of each pair: a replaced row changes two cells of this table, but two cells of each joint table. Only public data are
+# used here.
 
 MOST = 3
 """Rows with at least this many indicators of a group are one category of the group's column."""

@@ -360,7 +360,8 @@ class Choices:
     prior_weight : number of records that the uniform distribution counts for in the fit.
     generation, delta : budget of the generator. The budget is an epsilon if delta is 0, otherwise a rho.
     advice : sentences on what a smaller epsilon and other generators would preserve.
-    race : for each generator and epsilon that was tried, the share of the associations that it preserved, in words.
+    race : for each generator and epsilon that was tried, a text with the share of the associations that the generator
+        preserved.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
     areas : areas within areas, with tables of each level; None if there are none.

@@ -35,18 +35,20 @@ MARGIN = 0.2
 
 
 UNLUCKY = 0.1
-"""A private fit is called unlucky if its share of accepted attempts is below this multiple of the average over all fits."""
+"""A private fit is called unlucky if its share of accepted attempts is below this multiple of the average share over all
+fits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionAdvice:
-    """One criterion, and its noise compared with its threshold.
+    """A criterion whose noise is compared with its threshold.
 
     Attributes
     ----------
     epsilon, threshold : as planned.
-    noise_sd : standard deviation of the noise, with the median sensitivity of the attempts; None if the value has no noise.
-    figure : median of the exact values for the candidates of the shortlist; None without candidates.
+    noise_sd : standard deviation of the noise, with the median sensitivity of the attempts; None if the value of the criterion
+        has no noise.
+    figure : median of the exact criterion values for the candidates of the shortlist; None without candidates.
     fails : share of the attempts that this criterion rejected, among the attempts of the shortlist, or all attempts if the
         shortlist is empty.
     false_rejection : probability that noise rejects a candidate whose value is `MARGIN` of the threshold below the threshold.
@@ -66,7 +68,7 @@ class CriterionAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetPoint:
-    """A generation budget: the total cost of the release, and the acceptance probability of its rounds."""
+    """A generation budget, with the total cost of the release and the acceptance probability of its rounds."""
 
     generation: Fraction
     total: Fraction
@@ -77,20 +79,20 @@ class BudgetPoint:
 class Outlook:
     """Expectations of a release that draws from the shortlist.
 
-    The probability p that a round is accepted depends on the private fit that is made once; the figures are means over the
-    fits of the rehearsal. With f(x) = sum_k Pr[K = k] x^k of the hidden number K of rounds, nothing = f(1 - p) and
+    The probability p that a round is accepted depends on the private fit, which is made once. The values below are means over
+    the fits of the rehearsal. With f(x) = sum_k Pr[K = k] x^k of the hidden number K of rounds, nothing = f(1 - p) and
     expected_rounds = (1 - f(1 - p)) / p; for a stop coin (1 - p) gamma / (p + gamma (1 - p)) and 1 / (p (1 - gamma) + gamma).
 
     Attributes
     ----------
     acceptance : mean probability that a round is accepted.
-    expected_rounds : mean number of rounds that are run.
+    expected_rounds : the mean number of rounds that a search runs.
     typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
         nothing : mean probability that no table is accepted.
     nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
     fits : number of private fits behind these values; 1 if rounds share no fit, or if no fit has enough attempts.
-    unlucky : number of fits whose share of accepted attempts is less than a tenth of the average over all fits. A few such fits
-        make the mean number of rounds large although nearly every release needs few rounds.
+    unlucky : number of fits whose share of accepted attempts is less than a tenth of the average share over all fits. A few
+        such fits make the mean number of rounds large although nearly every release needs few rounds.
     """
 
     acceptance: float
@@ -114,7 +116,7 @@ def criterion_advice(
     ----------
     attempts : attempts of the shortlist at the planned budget, or of all configurations if the shortlist is empty.
     level : wanted bound on the probability of false acceptance and false rejection, in (0, 1/2).
-    noises : the shared noise of criteria whose values share one noise after acceptance, by the name of the criterion.
+    noises : the noise that criterion values share after acceptance, by the name of the criterion.
     """
     return tuple(
         _one_criterion(criterion, index, attempts, level, noises.get(criterion.name))
@@ -148,7 +150,9 @@ def _one_criterion(
 
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
-    """Return, for each criterion, the median sensitivity of its value in these attempts; None if no attempt has one."""
+    """Return, for each criterion, the median sensitivity of its value in these attempts; None if no attempt has a
+    sensitivity.
+    """
     seen = [
         [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
         for index in range(n_criteria)
@@ -157,7 +161,7 @@ def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) ->
 
 
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
-    """Compute the least epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
+    """Compute the smallest epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
 
     Pr = exp(-gap epsilon / sensitivity) / 2 <= level.
     """
@@ -189,7 +193,9 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the cheapest budget whose interval for the acceptance probability is at or above the target; None without one."""
+    """Return the cheapest budget whose interval for the acceptance probability is at or above the target; None without such a
+    budget.
+    """
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
@@ -198,7 +204,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
     Parameters
     ----------
-    law : distribution of the hidden number of rounds; None for a search without a limit.
+    law : distribution of the hidden number of rounds; None for a search without a limit on the number of rounds.
     least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If no
         fit has enough attempts, all attempts count together. With sys.maxsize, rounds share no fit.
     """
@@ -223,8 +229,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
     """Return the upper end of an interval for the probability that no table is accepted.
 
     Attempts with different private fits are independent; all attempts are independent if rounds share no fit. If rounds share a
-    fit, the probability for this fit is a convex function of its acceptance probability. So its estimate from the attempts of
-    the fit is too large on average, never too small.
+    fit, the probability for this fit is a convex function of its acceptance probability. So the estimate of this probability
+    from the attempts of the fit is too large on average, never too small.
     """
     if not shared:
         low, _ = bounded_mean([result.chance for result in results])
@@ -233,8 +239,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return the (n_fits,) mean probabilities that an attempt is accepted, one for each private fit with at least
-    `least_per_fit` attempts. If no fit has enough attempts, return the mean of all attempts. Empty without attempts.
+    """Return the (n_fits,) mean probabilities that an attempt is accepted. There is one probability for each private fit with
+    at least `least_per_fit` attempts. If no fit has enough attempts, return the mean of all attempts. Empty without attempts.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
@@ -244,20 +250,20 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
     return np.array([np.mean(chances) for chances in large_enough or together])
 
 
-# The distribution of the hidden number of rounds that least often ends with "nothing" at a price, by linear programming.
-# A search draws a hidden number K of rounds from a public distribution, and publishes the first accepted round, or "nothing" if
-# none of the K rounds is accepted. With E = e^epsilon of a round, A the probability that a round is accepted and f(x) = sum_k
-# Pr[K=k] x^k, it costs a price P when, for every A in (0, 1/(1+E)] and the largest A' that a neighbouring table can have, A' =
-# E A,
+# Find, by linear programming, the distribution of the hidden number of rounds that least often ends with "nothing" at a given
+# privacy cost. A search draws a hidden number K of rounds from a public distribution, and publishes the first accepted round,
+# or "nothing" if none of the K rounds is accepted. With E = e^epsilon of a round, A the probability that a round is accepted
+# and f(x) = sum_k Pr[K=k] x^k, it costs a price P when, for every A in (0, 1/(1+E)] and the largest A' that a neighbouring
+# table can have, A' = E A,
 #
 #     (1 - f(1-A)) / A <= e^(P - epsilon) (1 - f(1-A')) / A'     and     f(1-A) <= e^P f(1-A').
 #
-# Both are linear in Pr[K=k], and so is the probability of "nothing", also as a mean over private fits that all rounds of a
-# release share. Here the constraints are only checked on a mesh of A. So the result is only an **offer**: `privacy` computes a
-# certified price, for every A, when the distribution is put into a plan, and only this price is shown.
+# These two conditions are linear in Pr[K=k]. So is the probability of "nothing", also as a mean over private fits that all
+# rounds of a release share. Here the constraints are only checked on a mesh of A. So the result is only an **offer**: `privacy`
+# computes a certified price, for every A, when the distribution is put into a plan, and only this price is shown.
 
 ONCE = FiniteLaw.of({1: Fraction(1)})
-"""One round, which costs its own epsilon."""
+"""One round costs exactly the epsilon of a round."""
 
 _MESH = 80  # Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many values change prices by less than 0.01.
 
@@ -303,7 +309,7 @@ def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Among the distributions of rounds that cost at most `price` on the mesh, return the distribution that least often ends
+    """Consider the distributions of rounds that cost at most `price` on the mesh. Return the distribution that least often ends
     without a table; None if no distribution is cheap enough.
 
     Parameters
@@ -333,8 +339,8 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """Solve the linear programme over these numbers of rounds. Return the numbers that are used, their probabilities, and the
-    probability that no table is accepted.
+    """Solve the linear programme over these numbers of rounds. Return the numbers of rounds that the solution uses, the
+    probabilities of these numbers, and the probability that no table is accepted.
     """
     from scipy.optimize import linprog
 
@@ -351,8 +357,8 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the cheapest distribution, on the mesh, whose probability of "nothing" is at most `nothing`. None if every such
-    distribution costs more than 2 epsilon, the price of a search without a limit.
+    """Return the cheapest distribution, on the mesh, whose probability of "nothing" is at most `nothing`. The result is None if
+    every such distribution costs more than 2 epsilon, the cost of a search without a limit.
 
     The logarithm of the smallest probability falls nearly linearly with the price, so the price is found by Brent's method.
 
@@ -388,7 +394,7 @@ def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: 
 
 
 def rounded(shares: Mapping[int, float]) -> FiniteLaw:
-    """Return a distribution with few digits; its probabilities sum to 1 exactly."""
+    """Return a distribution with few digits. The probabilities sum to 1 exactly."""
     total = math.fsum(shares.values())
     digits = max(_DIGITS, _DIGITS - 1 - math.floor(math.log10(min(shares.values()) / total)))
     units = 10**digits
@@ -430,8 +436,8 @@ class Offer:
     ----------
     chances : for each private fit (or each attempt, if rounds share no fit), the probability that a round is accepted.
     anew : whether the chances come from new attempts, which had no influence on the choice of this budget.
-    law, total, nothing : the distribution, epsilon of the whole release with it, and the mean probability that no table is
-        found; all None if no distribution finds a table often enough.
+    law, total, nothing : the distribution, the epsilon of the whole release with this distribution, and the mean probability
+        that no table is found. All three are None if no distribution finds a table often enough.
     """
 
     generation: Fraction
@@ -449,15 +455,17 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """The expected results of the chosen plan, from new attempts that had no influence on the choice.
+    """The expected results of the chosen plan. They come from new attempts that had no influence on the choice.
 
     Attributes
     ----------
-    acceptance, acceptance_low, acceptance_high : probability that a round is accepted, with its interval.
-    nothing, nothing_high : probability that no table is found, and the upper end of its interval. If rounds share no private
-        fit, this end is the probability at `acceptance_low`.
+    acceptance, acceptance_low, acceptance_high : probability that a round is accepted, and the ends of the interval for this
+        probability.
+    nothing, nothing_high : probability that no table is found, and the upper end of the interval for this probability. If
+        rounds share no private fit, this end is the probability at `acceptance_low`.
     rounds : mean number of rounds that are run.
-    attempts, fits : the numbers of attempts and private fits behind these values; `fits` is None if rounds share no fit.
+    attempts, fits : the number of attempts and of private fits from which these values come. `fits` is None if rounds share no
+        fit.
     """
 
     acceptance: float
@@ -476,12 +484,12 @@ class Proposal:
 
     Attributes
     ----------
-    wanted : the largest wanted probability that no table is found.
+    wanted : the largest probability that no table is found, as the steward wants it.
     offers : the offer for every tried generation budget, the smallest budget first.
     chosen : the cheapest offer; None if no offer finds a table often enough.
-    judgement : the expected results of the chosen offer; None without a choice, or if there was no time left.
-    without_limit : epsilon of a release with the chosen budget and no limit on its rounds, which cost twice the epsilon of one
-        round.
+    judgement : the expected results of the chosen offer. It is None without a choice, or if there was no time left.
+    without_limit : epsilon of a release with the chosen budget and no limit on its rounds. The rounds then cost twice the
+        epsilon of one round.
     """
 
     wanted: float
@@ -497,7 +505,9 @@ class Proposal:
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
-    """Return the offer with the smallest total, the first one of equal offers; None if no offer has a distribution."""
+    """Return the offer with the smallest total. Of equal offers, the first is returned. The result is None if no offer has a
+    distribution.
+    """
     return min((offer for offer in offers if offer.total is not None), key=lambda offer: offer.total or 0, default=None)
 
 
@@ -508,8 +518,9 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # total is the cost of the plan with this budget and distribution, certified by `privacy`.
 #
 # **The best of several estimates is too optimistic.** So the acceptance of the budget that looks cheapest is estimated again
-# with new attempts. If another budget then looks cheaper, it is tried again, too. The distribution is fitted to these attempts.
-# The report judges the plan by still other attempts, which chose neither the budget nor the distribution.
+# with new attempts. If another budget then looks cheaper, the acceptance of this budget is estimated with new attempts, too.
+# The distribution is fitted to these attempts. The report judges the plan by still other attempts, which chose neither the
+# budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
 """First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses smaller numbers."""
@@ -529,8 +540,8 @@ RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptR
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Return whether the rounds of a release share a random result: measurements, a private fit of a criterion, or the division
-    of the rows.
+    """Return whether the rounds of a release share a random result. Such results are measurements, a private fit of a
+    criterion, or the division of the rows.
     """
     return (
         spec.shared_measurements or spec.options.partition is not None or any(criterion.once() for criterion in spec.criteria)
@@ -572,7 +583,7 @@ class PlanGoal:
     Attributes
     ----------
     nothing : largest probability that no table is found, in (0, 1).
-    target : least share of accepted rounds; below this share no distribution is offered, because searches would become long.
+    target : smallest share of accepted rounds. Below this share no distribution is offered, because searches would become long.
     width : wanted width of intervals; a smaller width needs more attempts.
     """
 
@@ -631,7 +642,9 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run enough attempts for a narrow interval, and return their results; an empty list if no time is left."""
+        """Run enough attempts for a narrow interval, and return the results of these attempts. The list is empty if no time is
+        left.
+        """
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
             enough = min(len(pairs), _whole_passes(figures, shortlist, shared))
@@ -701,8 +714,8 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
     """Return the expected results of a distribution of rounds, from attempts that had no influence on its choice.
 
     Fits are independent of each other. Attempts are independent, too, if rounds share no fit. The intervals hold after each
-    look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of its acceptance probability, so its
-    estimate from a few attempts with the fit is too large on average, never too small.
+    look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of the fit's acceptance probability. So
+    the estimate of this probability from a few attempts with the fit is too large on average, never too small.
     """
     units = _units(results, shared)
     low, high = looks.mean(units)

@@ -2,9 +2,9 @@
 
 **Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens every
 criterion. The stage computes the step with which criteria are least likely to fail, at the same total. It compares the whole
-step and half of the step with the present allocation. All three allocations use the same noise on the same populations
-(`run_tries`), so that only the allocations differ. The comparison uses the probability of passing with wider noise in the joint
-test. The share of successful tries shows no differences if nearly all tries succeed or nearly all fail.
+step and half of the step with the present allocation of the budget. All three allocations use the same noise on the same
+populations (`run_tries`), so that only the allocations differ. The comparison uses the probability of passing with wider noise
+in the joint test. The share of successful tries shows no differences if nearly all tries succeed or nearly all fail.
 
 **Selection bias.** The best of several estimates is too optimistic. So all allocations of the search, including the first
 allocation, are compared again on new noise. Then the chosen allocation and the first allocation are judged on noise and
@@ -68,11 +68,11 @@ class MeasuredPart:
 
     Attributes
     ----------
-    place : index in its setting.
-    texts : the texts after the weight: the sums that share one noise, or one table or sum.
+    place : the index of the term in its setting.
+    texts : the terms after the weight. They are the sums that share one noise, or one table or sum.
     number : the number of tables.
-    kept : whether the part keeps its budget, because it contains the design weight or the random groups of clusters, which
-        readers use and no criterion judges.
+    kept : whether the part keeps its budget. It does if it contains the design weight or the random groups of clusters, because
+        readers use these columns and no criterion judges them.
     """
 
     field: Field
@@ -118,8 +118,9 @@ class Allocation:
 
     @property
     def too_many(self) -> bool:
-        """Return whether there are too many tables and sums to compare their weights by tries. If so, weights keep their
-        ratios."""
+        """Return whether there are too many tables and sums to compare their weights by tries. If there are too many of them,
+        weights keep their ratios.
+        """
         return self.terms > MOST_PARTS
 
 
@@ -129,7 +130,7 @@ class Divisible:
 
     Attributes
     ----------
-    start : the allocation of the specification: its weights and its test.
+    start : the allocation of the specification, with its weights and its joint test.
     unmeasured : the terms of weight 0.
     left : a cache with the remaining generation budget for each epsilon of the test. Plans with a curve take long to compute.
     """
@@ -149,7 +150,7 @@ class Divisible:
         InputError : if there is nothing to allocate, or if the specification has parts that cannot be allocated.
         """
         generators = spec.space.generators
-        families = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
+        families = (Marginals, GaussianMarginals)  # and not a family that divides its budget in a different way
         texts = {
             _settings_of(generator)
             if isinstance(generator, families) and type(generator) in families and not generator.pairs
@@ -211,7 +212,7 @@ class Divisible:
             return tested.with_budget(generation=rho).plan.total.epsilon
 
         low = rho_within(self.total - rest, tested.budget.delta) if self.total > rest else Fraction(0)
-        while low >= Fraction(1, 1000 * _FINEST) and costs(low) > self.total:  # rounds multiply what their parts cost
+        while low >= Fraction(1, 1000 * _FINEST) and costs(low) > self.total:  # rounds multiply the costs of their parts
             low /= 2
         if low < Fraction(1, 1000 * _FINEST):
             return Fraction(0)
@@ -246,8 +247,8 @@ class Divisible:
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification where each table, and each noise of sums, has its weight as its budget, whatever the
-        total.
+        """Return the specification in which each table, and each noise of sums, has its weight as its budget. The total is not
+        adjusted.
         """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
@@ -271,7 +272,7 @@ class Divisible:
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
-    """Yield every term of the settings with its weight."""
+    """Yield every term of the settings with the weight of the term."""
     layout, design = spec.space.common.layout, spec.options.design
     asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
@@ -290,7 +291,7 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return what a generator measures: the kind of its noise, and its settings of tables and sums."""
+    """Return what a generator measures. The result is the kind of its noise, and its settings of tables and sums."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
@@ -299,7 +300,8 @@ def few_digits(value: Fraction) -> Fraction:
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")
 
 
-# Populations on which an allocation is tried: the public table, and others that are made from it by removing rows.
+# Populations on which an allocation is tried. They are the public table, and other tables that are made from it by removing
+# rows.
 #
 # The private table is another population than the public table. An allocation that is good on the public table may be good only
 # by accident, for example because of the number of rows in its rarest bin. So other populations are made. In three columns,
@@ -319,7 +321,7 @@ class Populations:
     public : the rows of the public file.
     priors : public tables that generators start from, by their name. A table that *is* the public file is replaced by a random
         fifth of it, and no population has a row of this fifth, because otherwise the model would start from the truth.
-    rows : largest number of rows of a population; further rows are removed at random. None for no bound.
+    rows : largest number of rows of a population; further rows are removed at random. None means that there is no bound.
     """
 
     public: Counts
@@ -333,7 +335,9 @@ class Populations:
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
-        """Return one population and its public tables. Population 0 is the public file itself, with at most `rows` rows."""
+        """Return one population and the public tables of this population. Population 0 is the public file itself, with at most
+        `rows` rows.
+        """
         table, priors = self.public, dict(self.priors)
         if self.divided:
             part = table.total // _PRIOR_SHARE
@@ -360,9 +364,10 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
 # The slopes: how much the noise of each part worsens each criterion, from tries in which all parts change at once.
 #
 # Changing one part at a time would need tries for each part. Instead each try is made twice with the same random numbers. A
-# coin for each part decides whether its budget is multiplied or divided by a factor; the second try does the opposite. The
-# random numbers cancel in the difference, which is a sum over the parts. Least squares estimate the summands from a few dozen
-# pairs of tries, for any number of parts. In this fit, noise helps no criterion, and a part without evidence has no effect.
+# coin for each part decides whether the budget of the part is multiplied or divided by a factor. The second try of the pair
+# does the opposite. The random numbers cancel in the difference, which is a sum over the parts. Least squares estimate the
+# summands from a few dozen pairs of tries, for any number of parts. In this fit, noise helps no criterion, and a part without
+# evidence has no effect.
 #
 # The slack of a criterion is assumed to be linear in the standard deviations of the noise, b^(-p/2) at a budget b, with p = 2
 # for an epsilon and p = 1 for a rho. Near an allocation this is true of means and maxima of distances, so a step is bounded.
@@ -397,7 +402,7 @@ class SlopesOfParts:
 
     Attributes
     ----------
-    slacks, spreads : (J,) the mean slack of every aspect, and its standard deviation within a population.
+    slacks, spreads : (J,) the mean slack of every aspect, and the standard deviation of this slack within a population.
     losses : (J, I) the slack that each aspect loses by the noise of each part.
     """
 
@@ -407,7 +412,8 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """Return the slopes fitted to pairs of tries; None if too few tries made a candidate, or if no criterion has an aspect.
+        """Return the slopes that are fitted to pairs of tries. The result is None if too few tries made a candidate, or if no
+        criterion has an aspect.
 
         Parameters
         ----------
@@ -490,8 +496,9 @@ class Try:
 
     Attributes
     ----------
-    population, number : numbers of the table and of the noise.
-    excess : the least slack minus the margin of the joint test, in scales of the noise of the test; -inf without a candidate.
+    population, number : the number of the table and the number of the noise.
+    excess : the smallest slack minus the margin of the joint test, in scales of the noise of the test; -inf without a
+        candidate.
     good : whether every criterion value, without noise, is at or below its threshold.
     aspects : the distance of every aspect of the criteria from failing, in sensitivities (`aspects_of`); empty without a
         candidate.
@@ -547,8 +554,8 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
     """Return the slack of every criterion, and for ratios the slack of every bin.
 
     The slack of a criterion on ratios is the smallest slack of all bins. In a bin whose slack is not the smallest, small noise
-    does not change the slack of the criterion, but large noise does. The slack of the bin itself falls in proportion to its
-    noise.
+    does not change the slack of the criterion, but large noise does. The slack of the bin falls in proportion to the noise of
+    the bin.
     """
     from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
 
@@ -575,7 +582,7 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
     """Return the (n,) probabilities that the tries pass, with the noise of the joint test widened. These probabilities differ
-    even if nearly all tries pass, or none.
+    even if nearly all tries pass, or if none passes.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -583,7 +590,7 @@ def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
 # The results of tries that judge an allocation.
 
 SMOOTH = 3.0
-"""Least factor by which the noise of the joint test is widened."""
+"""Smallest factor by which the noise of the joint test is widened."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -612,7 +619,7 @@ def wide(tries: Sequence[Try]) -> float:
 
 
 def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
-    """Return the result of an allocation in tries that did not choose it."""
+    """Return the result of an allocation in tries that had no influence on the choice of this allocation."""
     values = success(spec, tries).tolist()
     low, high = bounded_mean(values)
     below = 1 - np.mean([attempt.reached for attempt in tries], axis=0)
@@ -657,8 +664,8 @@ class AllocationOutcome:
 
 
 class Search:
-    """A search for an allocation in three parts: improve the allocation in steps, choose an allocation on new noise, and judge
-    the choice on further noise and populations.
+    """A search for an allocation in three parts. It improves the allocation in steps, chooses an allocation on new noise, and
+    judges the choice on further noise and populations.
     """
 
     def __init__(
@@ -697,7 +704,7 @@ class Search:
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """Return the allocations of the search in order, from the first one."""
+        """Return the allocations of the search in order, beginning with the first allocation."""
         path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path
@@ -799,7 +806,7 @@ class Search:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
 
-# The index of a specification in a list, the specification, the population, and the numbers of the tries.
+# The index of a specification in a list, the specification, the population, and the numbers of the tries on this population.
 _Asked = tuple[int, ReleaseSpec, int, Sequence[int]]
 
 
@@ -835,10 +842,10 @@ def choose_allocation(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, the cost of "
             f"rows, joint test and criterion values of {spec.path} without the generation; found {float(divisible.total):g}."
         )
-    if divisible.start.too_many:  # no budget is moved: the test keeps its part of the total
+    if divisible.start.too_many:  # no budget is moved, so the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))
 
-    # the public file, and populations made of it
+    # the public file, and populations that are made from it
     progress("reading the public file", 0, 0)
     public = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     populations = Populations(public=public, priors=read_priors(spec), rows=request.rows, seed=request.seed)
@@ -858,7 +865,7 @@ def _above_zero(option: str, text: str | None) -> Fraction | None:
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
-    """Return sentences on the proposed allocation, its expected result, and the tries behind this expectation."""
+    """Return sentences on the proposed allocation, on its expected result, and on the tries behind this expectation."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
     compared = "" if same else f"; with the present weights {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"

@@ -48,8 +48,8 @@ _ENOUGH = 5  # Least number of synthetic rows with the known values of a person 
 
 @dataclass(frozen=True, kw_only=True)
 class Twins:
-    """Two public tables that differ in one row: the first has the rarest row, the second one of the most frequent rows in its
-    place.
+    """Two public tables that differ in one row. The first table has the rarest row, and the second table has one of the most
+    frequent rows in its place.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class Twins:
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Return the number of rows of the first table in a cell of a sub-table, without rows in bins that are counted
-        separately.
+        """Return the number of rows of the first table in a cell of a sub-table. Rows in bins that are counted separately are
+        left out.
         """
         if (columns, cell) not in self._counted:  # every fit asks for the same cells
             table = self.tables[0]
@@ -107,11 +107,11 @@ class FitEvidence:
     Attributes
     ----------
     twin : the twin that was used, 0 or 1.
-    log_ratio : logarithm of the likelihood of the noisy tables for the first twin, divided by their likelihood for the second
-        twin, by the claimed noise; NaN without tables.
+    log_ratio : the logarithm of a ratio of two likelihoods of the noisy tables under the claimed noise: the likelihood for the
+        first twin, divided by the likelihood for the second twin. NaN without tables.
     allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
-    rows : for each set of columns, the number of synthetic rows that agree with the row of the first twin, minus the number
-        that agree with the row of the second twin; empty if no rows were made.
+    rows : for each set of columns, a difference of two numbers of synthetic rows. It is the number of rows that agree with the
+        row of the first twin, minus the number that agree with the row of the second twin. Empty if no rows were made.
     """
 
     twin: int
@@ -188,7 +188,7 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
     Parameters
     ----------
     index : index of the configuration.
-    number : number of this pair of fits, which determines its noise.
+    number : number of this pair of fits. It determines the noise of the fits.
 
     Privacy
     -------
@@ -207,7 +207,7 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
             # rows are drawn from shared tables alone, so an intruder who sees the tables learns nothing from the rows
             candidate = None if spec.shared_measurements else generate(spec, configuration, table, prepared)[1]
         except RejectedRound:
-            return []  # both or none, so that the twins stay equally likely
+            return []  # both fits or neither, so that the twins stay equally likely
         measured = prepared.measured if candidate is None else candidate.measured
         ratio, allowed = (math.nan, math.nan) if measured is None else log_ratio(measured, known, imagined)
         rows = () if candidate is None else _agreement(candidate.counts, *seen.rows).tolist()
@@ -216,7 +216,7 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
-    """Return the log likelihood ratio of noisy tables, and how often its sign is right under the claimed noise.
+    """Return the log likelihood ratio of noisy tables, and how often the sign of this ratio is right under the claimed noise.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
     Notes
     -----
-    The twins differ in two cells of a table, or in none. Sums, agreements of pairs, and rows in bins that are counted
+    The twins differ in two cells of a table, or in no cell. Sums, agreements of pairs, and rows in bins that are counted
     separately are not used; an intruder who also used these would be right at least as often.
     """
     apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
@@ -264,7 +264,7 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
     if isinstance(noise, DiscreteLaplace):
         return -np.abs(at) / noise.scale
-    low, high = -np.abs(at) - 0.5, -np.abs(at) + 0.5  # in the left tail, where differences keep their digits
+    low, high = -np.abs(at) - 0.5, -np.abs(at) + 0.5  # in the left tail, because differences keep their digits there
     upper, lower = log_ndtr(high / noise.scale), log_ndtr(low / noise.scale)
     return np.asarray(upper + np.log1p(-np.exp(lower - upper)))
 
@@ -283,7 +283,8 @@ def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarr
 
 
 def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipTable, ...]:
-    """Return how often an intruder guesses correctly which twin was used: from noisy tables, if any, and from synthetic rows.
+    """Return how often an intruder guesses correctly which twin was used. The intruder guesses from noisy tables, if there are
+    any, and from synthetic rows.
 
     Parameters
     ----------
@@ -311,8 +312,8 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """Return a function that guesses the twin from `rows`. The weight of a set of columns is the difference of its means for
-    the two twins in these fits, divided by its variance.
+    """Return a function that guesses the twin from `rows`. The weight of a set of columns is the difference between its means
+    for the two twins in these fits, divided by its variance.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
@@ -334,9 +335,9 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
     Returns
     -------
-    For each hidden column, and under "" for whole rows, a list: right guesses and rows in the half that was used, then right
-    guesses and rows in the other half. A column also has the right guesses in the other half if the most frequent value is
-    always guessed. Empty if the half gave no candidate.
+    The results for each hidden column, and for whole rows under "". Each result is a list of four numbers: right guesses and
+    rows in the half that was used, then right guesses and rows in the other half. A column also has the right guesses in the
+    other half if the most frequent value is always guessed. Empty if the half gave no candidate.
 
     Privacy
     -------
@@ -392,8 +393,8 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """Return two numbers of correct guesses for a column: the guesses of an intruder from synthetic rows, and the constant
-    guess of the most frequent value.
+    """Return two numbers of correct guesses for a column. The first counts the guesses of an intruder from synthetic rows, the
+    second the constant guess of the most frequent value.
 
     The guess is the most frequent value among the rows that agree in all known columns. If fewer than `_ENOUGH` rows agree, the
     intruder ignores the known column with the least information about the value, and so on.

@@ -1,4 +1,4 @@
-"""Run attempts of a rehearsal (rounds of a release on public data), estimate how often they are accepted, and select
+"""Run attempts of a rehearsal (rounds of a release on public data). Estimate how often they are accepted, and select
 configurations.
 """
 
@@ -40,15 +40,16 @@ class AttemptResult:
 
     Attributes
     ----------
-    configuration, number : index of the configuration in the space, and number of the attempt of this configuration.
+    configuration, number : index of the configuration in the space, and number of the attempt among the attempts of this
+        configuration.
     generation : budget of the fit of the generator.
     accepted : whether the candidate was accepted, with noise, as in a release.
     chance : probability that this candidate is accepted, over the noise of the criterion values.
     seconds : time of the attempt in the process that ran it.
-    figures : for each criterion, its value before noise; None without a candidate or a value.
-    sensitivities : for each criterion, the sensitivity of its value; None if it has no noise.
-    passed : for each criterion, whether its noisy value passes; under a joint test, whether its slack alone is large enough,
-        without noise. Every entry is False without a candidate.
+    figures : for each criterion, its value before noise; None without a candidate or without a value.
+    sensitivities : for each criterion, the sensitivity of its value; None if the value has no noise.
+    passed : for each criterion, whether its noisy value passes. Under a joint test, it says whether the criterion's slack by
+        itself is large enough, without noise. Every entry is False without a candidate.
     """
 
     configuration: int
@@ -64,7 +65,7 @@ class AttemptResult:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trials:
-    """A specification with the public rows on which it is tried.
+    """A specification with the public rows on which the specification is tried.
 
     Attributes
     ----------
@@ -159,8 +160,8 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """Return the criterion values before noise. Under a joint test, also return the slack of each criterion: its distance from
-    failing, in units of its sensitivity.
+    """Return the criterion values before noise. Under a joint test, also return the slack of each criterion. The slack is the
+    distance from failing, in units of the sensitivity.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -202,7 +203,7 @@ def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) 
 
 
 def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensitivities: Sequence[float | None]) -> float:
-    """Return the probability that all criteria pass, over the Laplace noise of their values; 0 without values."""
+    """Return the probability that all criteria pass, over the Laplace noise of their values. It is 0 if there are no values."""
     if not figures:
         return 0.0
     product = 1.0
@@ -213,7 +214,7 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
     """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon. The result is 0 or 1 if
-    `sensitivity` is None, and 0 without a value.
+    `sensitivity` is None, and 0 if there is no value.
     """
     if figure is None or math.isnan(figure):
         return 0.0
@@ -233,7 +234,7 @@ class BinnedColumns:
     Attributes
     ----------
     schema : the columns, in the order of the table.
-    linked : how the columns belong to roots and members; None without [members].
+    linked : which columns belong to roots and which to members; None without [members].
     design : the sampling design of the file, for questions with its weight.
     """
 
@@ -263,7 +264,7 @@ _STAKES = (1.0, 0.5, 0.25)  # Shares of the capital that are bet on every value 
 
 @dataclass(frozen=True, kw_only=True)
 class ShareEstimate:
-    """A share of successes with its confidence interval, all in [0, 1]."""
+    """A share of successes with a confidence interval. Share and interval are in [0, 1]."""
 
     successes: int
     trials: int
@@ -278,7 +279,7 @@ class ShareEstimate:
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEstimate:
     """Return the interval that holds the true probability with at least the given confidence (Clopper & Pearson, 1934).
 
-    Without trials it is [0, 1].
+    Without trials, the interval is [0, 1].
     """
     from scipy.special import betaincinv
 
@@ -363,7 +364,7 @@ class Looks:
 
     @property
     def after(self) -> tuple[int, ...]:
-        """The numbers of values after which an interval is computed."""
+        """The numbers of values after which a new interval is computed."""
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
@@ -392,8 +393,9 @@ def _divergence(first: float, second: float) -> float:
 
 # PublicTable: the only table from which non-private statistics are computed. The table states why its data are public.
 #
-# Utility and risk statistics compare synthetic rows with the exact original. On private data they would be a release without
-# noise. So the functions of this folder take a `PublicTable`, which cannot be built without the reason why the data are public.
+# Utility and risk statistics compare synthetic rows with the exact original. On private data, these statistics would be a
+# release without noise. So the functions of this folder take a `PublicTable`, which cannot be built without the reason why the
+# data are public.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -419,13 +421,13 @@ class PublicTable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.public_because, str) or not self.public_because.strip():
-            raise ValueError("public_because: expected the reason why these data are public, found none.")
+            raise ValueError("public_because is empty: expected the reason why these data are public, found no reason.")
         self._check(self.counts, "the public table")
 
     def check_copies(self, copies: Sequence[Counts]) -> None:
         """Raise ValueError or TypeError unless `copies` are one or more public tables with rows over the same bins."""
         if not copies:
-            raise ValueError("copies: expected at least one synthetic table, found none.")
+            raise ValueError("copies is empty: expected at least one synthetic table, found no table.")
         for position, copy in enumerate(copies, start=1):
             self._check(copy, f"synthetic copy {position}")
 
@@ -433,8 +435,8 @@ class PublicTable:
         """Raise TypeError for counts that are not public, and ValueError for other bins or no rows."""
         if not isinstance(counts, Counts):
             raise TypeError(
-                f"{role}: expected the counts of a public table, found {type(counts).__name__}. These statistics have no "
-                "noise, so they are computed on public data only."
+                f"{role}: only counts of public tables can be used here: expected the counts of a public table, found "
+                f"{type(counts).__name__}. These statistics have no noise, so they are computed on public data only."
             )
         if counts.layout != self.transformation.layout:
             expected, found = (
@@ -443,7 +445,7 @@ class PublicTable:
             )
             raise ValueError(f"{role}: expected the bins of the public table ({expected}), found {found}.")
         if not counts.total:
-            raise ValueError(f"{role}: expected at least one row, found none.")
+            raise ValueError(f"{role}: the table is empty: expected at least one row, found no row.")
 
     @property
     def n(self) -> int:
@@ -463,7 +465,7 @@ class PublicTable:
                 hint = f" Did you mean {meant!r}?" if meant else ""
                 raise ValueError(f"{role}: expected columns of the table ({listing(self.columns)}), found {name!r}.{hint}")
         if len(set(names)) != len(names):
-            raise ValueError(f"{role}: expected every column once, found {listing(names)}.")
+            raise ValueError(f"{role}: a column is named twice: expected every column once, found {listing(names)}.")
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
@@ -479,7 +481,10 @@ class PublicTable:
         ValueError : if a bin other than the bin of missing values has no number.
         """
         if not self.has_numbers(column):
-            raise ValueError(f"{role}: expected a column with a number for every bin, found {column!r}, which has none.")
+            raise ValueError(
+                f"{role}: a column has no numbers: expected a column with a number for every bin, found {column!r}, which has "
+                "no numbers."
+            )
         return self.transformation.numbers(column)
 
 
@@ -527,7 +532,7 @@ class RaceGoal:
 
     Attributes
     ----------
-    target : least acceptance probability of a useful configuration, in (0, 1).
+    target : smallest acceptance probability of a useful configuration, in (0, 1).
     keep : largest size of the shortlist.
     width : the largest width at which an interval is narrow enough, in (0, 1).
     level : confidence of the intervals.
@@ -541,13 +546,13 @@ class RaceGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """The state of a race, which follows from its results.
+    """The state of a race, which follows from the results of the race.
 
     Attributes
     ----------
-    estimates : for each configuration, the acceptance probability with its interval.
-    chances : for each configuration, the mean acceptance probability of its candidates, which varies less at random than the
-        share of accepted attempts.
+    estimates : for each configuration, the acceptance probability with the interval of this probability.
+    chances : for each configuration, the mean acceptance probability of its candidates. This mean varies less at random than
+        the share of accepted attempts.
     standings : the state of each configuration.
     stage : number of attempts per running configuration in the present stage; 0 for the pilot.
     missing : (configuration, number) of the missing attempts of the present stage; empty if the race is over.
@@ -567,7 +572,7 @@ class Race:
         Parameters
         ----------
         results : for each configuration, the results by attempt number. Results that the race does not need yet are ignored.
-        thresholds : the thresholds of the criteria, in the order of the figures.
+        thresholds : the thresholds of the criteria, in the order of the criterion values.
         """
         size = len(results)
         standings = [Standing.RUNNING] * size
@@ -657,7 +662,8 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
 
 
 def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], scatter: np.ndarray) -> float:
-    """Return an upper bound of the acceptance probability from the criterion values; 1 if they give no bound.
+    """Return an upper bound of the acceptance probability from the criterion values. The bound is 1 if the values give no
+    better bound.
 
     For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s, and with a mean
     that is at least the observed average minus 3 s / sqrt(k). The bound is the smallest Pr[value <= T] over the criteria. This

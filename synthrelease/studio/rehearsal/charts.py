@@ -49,9 +49,9 @@ def _intervals(
 
     Parameters
     ----------
-    description : the text for screen readers. The ids in the picture are also derived from it.
+    description : the text for screen readers. The ids in the picture are also derived from this name.
     bands : for each label the lower end, the dot and the upper end, from 0 to `right_end`.
-    axis, limit_name : the texts of the axis and of the limit.
+    axis, limit_name : the texts at the axis and at the limit.
     """
     labels = [shortened(label, LONGEST_LABEL) for label in labels]
     left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - MARGIN, TOP + ROW * len(labels)
@@ -76,7 +76,7 @@ def _intervals(
 
 
 def _ticks(right_end: float) -> list[tuple[float, str]]:
-    """Return about five round numbers from 0 upwards, with their texts."""
+    """Return about five round numbers from 0 upwards, each with its text."""
     rough = right_end / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)

@@ -1,5 +1,5 @@
-"""Inspect one configuration on public data: where its errors are, how small they could be in any release, and which pairs of
-columns no criterion tests.
+"""Inspect one configuration on public data. Report where its errors are, how small they could be in any release, and which
+pairs of columns no criterion tests.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Conclusion:
     ----------
     question : the question, in words.
     unit : "rows", "share" or the unit of a mean.
-    public : the answer of the public file, on the released bins; None without an answer.
+    public : the answer of the public file, on the released bins; None if there is no answer.
     candidates : the answers of some candidates; None for a candidate without any row for the question.
     why : the reason if there is no answer; otherwise empty.
     """
@@ -100,8 +100,8 @@ Part = tuple[Condition, tuple[Condition, ...]]
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind of a question, the column of a mean, and the parts of the query. The answer for a second part is
-    subtracted."""
+    """Return the kind of a question, the column whose mean it asks for, and the parts of the query. The answer for a second
+    part is subtracted."""
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
         given = parse_condition(asked.given, columns)
@@ -154,8 +154,8 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Return, for each criterion, its value without noise, or its bound if shared measurements answer it; NaN without a
-        value.
+        """Return, for each criterion, its value without noise; NaN if there is no value. If shared measurements answer the
+        criterion, the result is its bound.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class PublicJudge:
         return tuple(value for value, _ in self._judged(released, name=False))
 
     def named(self, released: Counts) -> tuple[tuple[float, Offender | None], ...]:
-        """Return, for each criterion, its value without noise and the place of its largest error."""
+        """Return, for each criterion, its value without noise and the place of the largest error."""
         return tuple(self._judged(released, name=True))
 
     def _judged(self, released: Counts, *, name: bool) -> list[tuple[float, Offender | None]]:
@@ -191,22 +191,23 @@ MOST_PAIRS = 10
 MOST_TOLD = 200
 
 SMALLEST_BIN = 0.005
-"""Least share of the rows in a bin that is used as the example for a pair."""
+"""Smallest share of the rows in a bin that is used as the example for a pair."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnguardedPair:
-    """A pair that no criterion covers, with the result for its association.
+    """A pair that no criterion covers, with what the candidates preserve of its association.
 
     Attributes
     ----------
     columns : their names.
     strong : whether the association concerns many rows, and not only a few odd rows.
-    cramers_v, candidates_v : Cramer's V in the public file, and its median over the candidates (None without candidates).
+    cramers_v, candidates_v : Cramer's V in the public file, and the median of Cramer's V over the candidates (None without
+        candidates).
     condition, outcome : labels of the bins of the first and the second column in whose cell the association is clearest.
     overall, original : share of the outcome among public rows with a value in both columns, and among the rows that meet the
         condition.
-    released : median of the second share over the candidates; None if no candidate has such rows.
+    released : median of the second of these shares over the candidates; None if no candidate has such rows.
     """
 
     columns: tuple[str, str]
@@ -221,7 +222,7 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Return whether the association is strong, and the candidates preserve less than half of it."""
+        """Return whether the association is strong, and the candidates preserve less than half of this association."""
         return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
@@ -258,7 +259,7 @@ def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with the cell that shows its association best. The condition is the rarer bin of the cell."""
+    """Return the pair with the cell that shows the association of the pair best. The condition is the rarer bin of the cell."""
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
@@ -289,7 +290,7 @@ def with_gaps(configuration: Configuration) -> list[str]:
 
 
 def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
-    """Return the table of two columns, over the rows with a value of both."""
+    """Return the table of two columns, over the rows with a value in both columns."""
     gaps = with_gaps(configuration)
     return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
 
@@ -331,7 +332,7 @@ class Yardstick:
     perfect : the value if one half of the rows is released for the other half; the larger value of two splits.
     projected : the same value after the projection, which shows the cost of a minimum count. The value is infinite if the
         projection removes all rows.
-    independent : the value of a table of independent columns, with the right distribution of each column.
+    independent : the criterion value of a table of independent columns, with the right distribution of each column.
     """
 
     perfect: float
@@ -392,7 +393,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A problem of a threshold: a sentence, and its kind for programs."""
+    """A problem of a threshold. It has a sentence, and its kind for programs."""
 
     kind: Kind
     text: str
@@ -451,8 +452,8 @@ class CriterionLook:
 
     Attributes
     ----------
-    figure : value of the typical candidate, which has the median value; NaN if no candidate has a value.
-    offender : the place of its largest error; None if the criterion has no places, or if there is no error.
+    figure : criterion value of the typical candidate, which has the median value; NaN if no candidate has a value.
+    offender : the place of the largest error; None if the criterion has no places, or if there is no error.
     places : the places of the largest errors of the candidates, the most frequent first, with the number of candidates.
     yardstick : reference values of the criterion.
     noiseless : the value for a fit without noise; NaN without a value.
@@ -469,7 +470,7 @@ class CriterionLook:
 
 @dataclass(frozen=True, kw_only=True)
 class CloserLook:
-    """The rehearsal's findings about one configuration, beside its acceptance probability.
+    """The findings of the rehearsal about one configuration, in addition to the acceptance probability of the configuration.
 
     Attributes
     ----------
@@ -477,8 +478,8 @@ class CloserLook:
     candidates : number of inspected candidates.
     criteria : the findings for each criterion, in the order of the specification.
     unguarded : pairs of associated columns that no criterion tests and no generator is sure to measure.
-    verdict : whether the candidates are better than independent columns, and which pairs they lost.
-    replaced : share of the rows of one candidate that its projection replaced by copies of other rows; 1 if no row was kept.
+    verdict : whether the candidates are better than independent columns, and which pairs the candidates lost.
+    replaced : share of the rows of one candidate that the projection replaced by copies of other rows; 1 if no row was kept.
     conclusions : the answers to each intended question from the public file and from candidates.
     strengths : strengths of the associations in the public file, for the plan.
     """
@@ -599,7 +600,7 @@ def _verdict(
 
 
 def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
-    """Return the rows of a candidate before its projection; None if the model yields no rows."""
+    """Return the rows of a candidate before its projection; None if the model yields no rows at all."""
     try:
         return trials.candidate(replace(configuration, projection=MinimumCount(minimum_count=1)), entropy).counts
     except RejectedRound:

@@ -49,7 +49,7 @@ METHODS = tuple(BASELINES)
 
 
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
-    """Return the request with each of its methods once, or with all methods if it names none.
+    """Return the request with each of its methods listed once. If it names no method, the result has all methods.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def checked_request(names: Sequence[str], request: ComparisonRequest) -> Compari
         raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {request.swap_rate:g}.")
     used = {*swapped, *key}
     if len(used) != len(swapped) + len(key):
-        raise InputError("--swap, --swap-key: expected different columns, found one twice.")
+        raise InputError("--swap and --swap-key name the same column: expected different columns, found one column twice.")
     if len(names) == len(used) and not key:
         raise InputError("--swap: expected at least one column that is not swapped, found all columns.")
     return replace(request, method=tuple(dict.fromkeys(methods)))
@@ -85,12 +85,13 @@ class BaselineFigures:
     method : one of `METHODS`.
     name : the name of the method, in words.
     guarantee : "no guarantee", or the nominal guarantee.
-    epsilon : the epsilon of the guarantee; None without one.
+    epsilon : the epsilon of the guarantee; None if the method has no guarantee.
     notes : the choices that the method made, and problems of the table.
     not_made : the reason if the method made no table; otherwise empty.
-    figures : for each criterion, the median value over the copies, without noise; NaN without a value. Empty without a table.
+    figures : for each criterion, the median of its value over the copies, without noise; NaN without a value. Empty without a
+        table.
     met : for each criterion, whether this value is within the threshold.
-    breaks_rules : share of the rows that the rules forbid, so that no release could have them.
+    breaks_rules : share of the rows that the rules forbid. No release could have such rows.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
     seconds : CPU time for making the table. The time differs from run to run, so comparisons of results ignore it.
     """
@@ -119,7 +120,9 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
         return SeededEntropy(trials.seed, 8, *key).generator()
 
     def strength(first: int, second: int) -> float:
-        """Return Cramer's V of two columns, with missing values as a value; 0 if their table is too large."""
+        """Return Cramer's V of two columns, where missing counts as a value. The result is 0 if the table of the columns is too
+        large.
+        """
         return cramers_v(table.marginal((first, second))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
     def risk() -> np.ndarray:
@@ -271,7 +274,7 @@ def compare_methods(
     progress("reading the public file", 0, 0)
     counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
-        raise InputError("--data: expected rows that the rules keep, found none.")
+        raise InputError("--data: the rules keep no row of this file: expected rows that the rules keep, found no such row.")
     trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
     def results(phase: str, action: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> Iterator[T]:

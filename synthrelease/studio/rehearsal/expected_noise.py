@@ -203,7 +203,10 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
     design = spec.options.design
     if design is None or not spec.questions:
-        raise InputError("--design: expected a configuration with [design] and [[intended_queries]], found one without them.")
+        raise InputError(
+            "--design needs questions and a design: expected a configuration with [design] and [[intended_queries]], found a "
+            "configuration without them."
+        )
     clusters = [] if design.clusters is None else [design.clusters]
     rule, atoms, keys = BinRule(spec.schema, spec.input), list[np.ndarray](), dict[str, list[str | None]]()
     for _, batch in batches(data, spec.schema, spec.input, [*design.strata, *clusters]):

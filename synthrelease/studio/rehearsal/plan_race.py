@@ -1,5 +1,5 @@
-"""Choose the generator, tables and budget of a draft: the cheapest plan that preserves enough associations in fits to the
-public file.
+"""Choose the generator, tables and budget of a draft. The choice is the cheapest plan that preserves enough associations in
+fits to the public file.
 """
 
 from __future__ import annotations

@@ -433,7 +433,7 @@ class FactsFile(SpecTable):
 # A column whose mean and standard deviation alone are published: a beta distribution, stretched over the column's values.
 #
 # The distribution has exactly this mean and standard deviation, and stays within the bounds. Far from the bounds it is close to
-# normal. Near a bound it is skewed away from the bound. (PERT planning uses it for the same reasons.)
+# normal. Near a bound it is skewed away from the bound. (PERT planning uses this distribution for the same reasons.)
 
 
 def check_moments(units: Units, mean: float, deviation: float) -> None:

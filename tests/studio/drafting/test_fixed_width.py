@@ -214,7 +214,7 @@ def test_every_line_is_read_by_itself_alone(tmp_path: Path, encoding: str) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('<!DOCTYPE a [<!ENTITY b "c">]><codeBook>&b;</codeBook>', "without a document type declaration"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><codeBook>&b;</codeBook>', "has a document type declaration"),
         ("<codeBook><dataDscr/></codeBook>", "with the variables of a file"),
         ("<codeBook><dataDscr>", "expected XML, found an error in line 1"),
         (RECTANGULAR.replace('EndPos="3"', 'EndPos="0"'), "1 <= first <= last"),

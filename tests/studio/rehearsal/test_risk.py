@@ -136,7 +136,7 @@ def test_without_unique_matches_there_is_no_false_match_rate() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"quasi_identifiers": []}, "quasi_identifiers: expected at least one column"),
+        ({"quasi_identifiers": []}, "quasi_identifiers is empty: expected at least one column"),
         ({"quasi_identifiers": ["agee"]}, "found 'agee'. Did you mean 'age'"),
         ({"quasi_identifiers": ["age", "age"]}, "expected every column once"),
     ],

@@ -73,7 +73,7 @@ def test_private_counts_are_refused_wherever_a_table_is_expected() -> None:
 
 @pytest.mark.parametrize("reason", ["", "  ", None, True])
 def test_a_public_table_needs_a_reason(reason: object) -> None:
-    with pytest.raises(ValueError, match="expected the reason why these data are public, found none"):
+    with pytest.raises(ValueError, match="expected the reason why these data are public, found no reason"):
         PublicTable(counts=table(WORLD, FOUR), transformation=WORLD.transformation, public_because=reason)  # type: ignore[arg-type]
 
 
