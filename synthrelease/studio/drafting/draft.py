@@ -595,30 +595,30 @@ _LEAVES = 3  # The largest number of columns that are left out because the relea
 def ground_that_tells(ground: Ground) -> Ground:
     """Return counts as the basis of drafts. The released rows of persons represent all rows better than independent columns do.
 
-    The comparison is made without noise. If the first rows of each person represent all rows too poorly, rows of each person
-    are drawn at random. If random rows represent all rows too poorly, too, the columns in which the rows of persons differ most
-    are left out, up to three.
+    The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
+    the first rows, random rows are drafted. If the rows represent all rows too poorly, the columns in which the rows of persons
+    differ most are left out, up to three.
 
     Raises
     ------
     InputError : when the released rows of persons are still no better than independent columns.
     """
-    n_gone = 0
+    first, n_gone = ground.subject.unit, 0
+    if ground.race.held_out.of_all_rows and first is not None and first.first_by:
+        drawn = ground_of(replace(ground.subject, unit=replace(first, first_by=())))
+        of_first, of_drawn = (one.race.held_out.kept_without_noise() for one in (ground, drawn))
+        ground = drawn if of_first is None or (of_drawn or 0.0) > of_first + BETTER else ground
     while ground.race.held_out.of_all_rows and ground.subject.unit is not None:
         subject, leaning, share = ground.subject, ground.leaning, ground.race.held_out.kept_without_noise()
         if share is None or share >= LEAST_KEPT:
             break
-        if ground.subject.unit.first_by:
-            subject.voice.say("the first rows of persons do not represent all rows; drawing rows of persons at random")
-            subject = replace(subject, unit=replace(ground.subject.unit, first_by=()))
-        else:
-            subject.voice.say(f"the released rows of persons differ from all rows in {leaning}; trying the draft without it")
-            n_gone += 1
-            if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
-                raise rows_tell_too_little(ground, "")
-            because = f"the released rows of persons differ too much from all rows in it. {ground.lean} (try --unit KEY:3)"
-            source = next(column.source for column in subject.columns if column.name == leaning)
-            subject = subject.without({leaning: LeftOut(source=source, because=because)})
+        subject.voice.say(f"the released rows of persons differ from all rows in {leaning}; trying the draft without it")
+        n_gone += 1
+        if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
+            raise rows_tell_too_little(ground, "")
+        because = f"the released rows of persons differ too much from all rows in it. {ground.lean} (try --unit KEY:3)"
+        source = next(column.source for column in subject.columns if column.name == leaning)
+        subject = subject.without({leaning: LeftOut(source=source, because=because)})
         ground = ground_of(subject)
     return ground
 
