@@ -241,7 +241,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         )
     if total.delta:
         screen.print(
-            "The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`."
+            "The ledger needs a limit on delta: `synthrelease ledger open FILE --dataset NAME --limit EPSILON "
+            "--delta-limit 1e-8`."
         )
     if total.delta > LARGE_DELTA:
         screen.print("delta is large. Choose a delta far below 1 / number of rows (docs/accounting.md).", style="yellow")
