@@ -69,7 +69,6 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         )
         for criterion in spec.criteria
     )
-    spec = replace(spec, card=spec.card.model_copy(update={"title": f"PREVIEW {spec.card.title or spec.title}"}))
     release = Release(
         spec=spec,
         guarantee=stated_guarantee(spec, most, table.total),
@@ -91,7 +90,8 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     document = release_document(release, {}, placeholders(spec, rows))
     data = {name: b"".join(pieces) for name, pieces in table_files(document, released).items()}
     estimates = _estimates(spec) if spec.publish_measurements else None
-    document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
+    card = spec.card.model_copy(update={"title": f"PREVIEW {spec.card.title or spec.title}"})
+    document = document.model_copy(update={"card": card, "files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
     documents = written(document, released, dict.fromkeys(data, 0))
     if missing := {*promised_tables(document), *further_names(spec.bundle)} - data.keys() - documents.keys():
         raise InputError(f"[bundle]: expected files that synthrelease can write, found {listing(sorted(missing))}.")

@@ -277,8 +277,9 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
     free_right = np.bincount(component[n_left:], weights=right_free, minlength=n_components)
     left = np.flatnonzero((free_left > 0) & (free_right > 0))
     left = left[np.argsort(free_right[left] - free_left[left], kind="stable")]
-    part_of = np.full(n_components, -1)
-    part_of[left] = np.cumsum(np.bincount(component, minlength=n_components)[left]) // _PART
+    parts = np.cumsum(np.bincount(component, minlength=n_components)[left]) // _PART
+    part_of = np.full(n_components, -1, dtype=np.min_scalar_type(-n // _PART - 1))  # small integers are sorted fast
+    part_of[left] = parts
     return part_of[component]
 
 

@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from synthrelease.criteria.records import Finite, Interval, MomentGrid, Records
+from synthrelease.criteria.records import Finite, Interval, MomentGrid, Records, upper_triangle
 from synthrelease.criteria.records import LinearModel as LinearModel
 from synthrelease.criteria.records import Prior as Prior
 from synthrelease.errors import rejecting
@@ -170,7 +170,7 @@ class NoisyMoments:
         products = np.empty((d + 1, d + 1))
         products[0, 0] = 1.0
         products[0, 1:] = products[1:, 0] = means[:d]
-        rows, columns = np.triu_indices(d)
+        rows, columns = upper_triangle(d)
         products[rows + 1, columns + 1] = products[columns + 1, rows + 1] = means[d : d + len(rows)]
         with rejecting(np.linalg.LinAlgError, because="the noisy moments have no eigenvalues"):
             values, vectors = np.linalg.eigh(products)
@@ -213,7 +213,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
     The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
     the importance `uncertainty`, and off-diagonal product moments have twice this importance.
     """
-    rows, columns = np.triu_indices(d)
+    rows, columns = upper_triangle(d)
     products = uncertainty * np.where(rows == columns, 1.0, 2.0)
     number = [_INTERCEPT_WEIGHT * uncertainty] if counted else []
     return np.concatenate([number, np.full(d, _INTERCEPT_WEIGHT * uncertainty), products, [_INTERCEPT_WEIGHT], np.ones(d)])

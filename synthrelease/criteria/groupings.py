@@ -84,15 +84,12 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
     that at least a share q of the group's rows with a value lies in this bin or below.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
-    counted = np.flatnonzero((groups >= 0) & (bins < present))
-    order = counted[np.lexsort((bins[counted], groups[counted]))]
-    ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
-    quantiles = np.full(len(grouping), -1, dtype=np.int64)
-    for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        if start < stop:
-            reached = np.cumsum(table.counts[order[start:stop]])
-            quantiles[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
-    return quantiles
+    counted = (groups >= 0) & (bins < present)
+    codes = groups[counted] * present + bins[counted]
+    rows = np.bincount(codes, weights=table.counts[counted], minlength=len(grouping) * present)  # exact below 2^53 rows
+    reached = rows.reshape(len(grouping), present).cumsum(axis=1)
+    least = np.array([max(1, math.ceil(q * int(total))) for total in reached[:, -1]])
+    return np.where(reached[:, -1] > 0, (reached >= least[:, None]).argmax(axis=1), -1)
 
 
 def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:

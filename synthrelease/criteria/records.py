@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated
 
 import numpy as np
@@ -16,6 +16,9 @@ from pydantic import Field
 
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation, value_limits
 from synthrelease.errors import listing
+
+upper_triangle = cache(np.triu_indices)
+"""Return the row and the column of each entry in the upper triangle of a square matrix of a given size."""
 
 # Intervals of the values that records of a cell can have. Every operation on intervals is rounded as it is for single records.
 #

@@ -26,6 +26,7 @@ from synthrelease.criteria.records import (
     Records,
     RegressionColumns,
     StandardUnits,
+    upper_triangle,
 )
 from synthrelease.data.counts import Counts, codes_of
 from synthrelease.data.layout import Layout
@@ -61,9 +62,14 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
 
     rows = table.cached(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
     numbers = [columns.of_atoms(*column) for column in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
-    values = np.column_stack([axis[rows.digits(number)] for number, axis in enumerate(numbers)])
-    whole = np.isfinite(values).all(axis=1)
-    return Records(values=values[whole], counts=rows.counts[whole])
+
+    def valued() -> Records:
+        values = np.array([axis[bins] for axis, bins in zip(numbers, rows.bins, strict=True)])
+        whole = np.isfinite(values).all(axis=0)
+        return Records(values=values[:, whole].T, counts=rows.counts[whole])
+
+    key = ("values", columns.names, *(axis.tobytes() for axis in numbers))
+    return table.cached(key, valued) if isinstance(table, BinnedCounts) else valued()
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
@@ -158,10 +164,10 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
     """Return the (n, k) moments, computed elementwise from standardised features and residuals or from bounds on them."""
-    rows, columns = np.triu_indices(standard.shape[1])
-    products = standard[:, rows] * standard[:, columns]
+    features = standard.T
+    products = (features[row] * features[column] for row, column in zip(*upper_triangle(len(features)), strict=True))
     ones = [np.ones(len(residual))] if counted else []
-    return np.column_stack([*ones, standard, products, residual, standard * residual[:, None]])
+    return np.array([*ones, *features, *products, residual, *(features * residual)]).T
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearStep) -> float:
@@ -309,9 +315,9 @@ def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
 
 def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float]) -> np.ndarray:
     """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order for each record separately."""
-    total = np.full(parts.shape[1], start)
+    total = np.full(parts.shape[1], start, dtype=float)
     for part, slope in zip(parts, slopes, strict=True):
-        total = total + part * slope
+        total += part * slope
     return total
 
 

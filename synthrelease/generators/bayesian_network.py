@@ -349,11 +349,14 @@ def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) ->
 
 def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
-    ordered = np.sort(np.where(allowed, values, -np.inf), axis=1)[:, ::-1]
-    ranks = np.arange(1, values.shape[1] + 1)
-    # (sum of the k largest - total) / k increases until k is the number of positive values, then decreases
-    threshold = ((np.cumsum(ordered, axis=1) - totals[:, None]) / ranks).max(axis=1)
-    return np.where(allowed & (totals > 0)[:, None], np.maximum(values - threshold[:, None], 0.0), 0.0)
+    allowed = allowed & (totals > 0)[:, None]
+    shifts = np.sort(np.where(allowed, -values, np.inf), axis=1)
+    shifts = np.asarray(shifts, order="F" if len(shifts) > shifts.shape[1] else "C")  # fast along the longer axis
+    np.cumsum(shifts, axis=1, out=shifts)
+    shifts += totals[:, None]
+    # (total - sum of the k largest) / k decreases until k is the number of positive values, then increases
+    shifts /= np.arange(1, values.shape[1] + 1)
+    return np.where(allowed, np.maximum(values + shifts.min(axis=1)[:, None], 0.0), 0.0)
 
 
 def nearest_with_margins(
@@ -364,10 +367,12 @@ def nearest_with_margins(
     """
     table, row_part, column_part = values, np.zeros_like(values), np.zeros_like(values)
     for _ in range(_DYKSTRA_STEPS):
-        by_column = _simplex_rows((table + column_part).T, column_totals, allowed.T).T
-        column_part = table + column_part - by_column
-        table = _simplex_rows(by_column + row_part, row_totals, allowed)
-        row_part = by_column + row_part - table
+        moved = table + column_part
+        by_column = _simplex_rows(moved.T, column_totals, allowed.T).T
+        column_part = moved - by_column
+        moved = by_column + row_part
+        table = _simplex_rows(moved, row_totals, allowed)
+        row_part = moved - table
     return table
 
 

@@ -435,9 +435,13 @@ class ReleaseDocument(Part):
             if (groups := self.groups.get(part.name)) is not None
         }
 
-    def dumped(self) -> bytes:
-        """Return the bytes of release.json."""
+    @cached_property
+    def _content(self) -> bytes:
         return json_bytes(self.model_dump(mode="json", by_alias=True))
+
+    def dumped(self) -> bytes:
+        """Return the bytes of release.json. They are computed once, because several documents contain their digest."""
+        return self._content
 
 
 def read_strictly(content: bytes | str) -> ReleaseDocument:
