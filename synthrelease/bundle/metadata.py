@@ -7,11 +7,11 @@ The texts of the publisher come from [card]. All other content comes from releas
 from __future__ import annotations
 
 import tomllib
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import yaml
-from jinja2 import Template
+from jinja2 import DictLoader, Environment, Template
 
 from synthrelease.bundle.card import numbers, sections
 from synthrelease.bundle.card.numbers import FOLDER, cost, environment, filled
@@ -19,7 +19,7 @@ from synthrelease.bundle.card.sections import parameter_texts
 from synthrelease.bundle.dataset import KEYWORDS, Dataset, plain_name, with_something
 from synthrelease.bundle.options import about_figures
 from synthrelease.privacy.charges import SELECTION
-from synthrelease.published.base import json_bytes
+from synthrelease.published.base import json_bytes, sha256
 from synthrelease.published.charges import ChargePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.options import IMPUTED
@@ -125,12 +125,19 @@ def _filled(value: Any, values: dict[str, Any]) -> Any:
     return _text_template(" ".join(value.split())).render(values) if isinstance(value, str) else value
 
 
-@lru_cache(maxsize=128)
+_texts: dict[str, str] = {}
+
+
 def _text_template(text: str) -> Template:
-    """Return the compiled template of a text. The cache matters because a release renders each text before the charge and after
-    it.
-    """
-    return environment().from_string(text)
+    """Return the template of a text. It has a name, so that it is compiled once and stored, like the templates in files."""
+    name = sha256(text.encode())
+    _texts[name] = text
+    return _environment_of_texts().get_template(name)
+
+
+@cache
+def _environment_of_texts() -> Environment:
+    return environment().overlay(loader=DictLoader(_texts))
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:

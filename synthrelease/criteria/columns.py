@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -14,13 +14,15 @@ from pydantic import Field, field_validator
 from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import LostPair, PublicFacts, in_words, words
-from synthrelease.criteria.measured import Limits
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.generators.measurements import FormulaTerm, unfolded
 from synthrelease.settings.base import TERMS, Mistake, unknown
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.measured import Limits
+    from synthrelease.generators.measurements import FormulaTerm
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
@@ -162,11 +164,15 @@ class MarginalCriterion(Criterion):
     def _unfolded(cls, tables: Any) -> Any:
         if not (isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)):
             return tables
+        from synthrelease.generators.measurements import unfolded  # here and below, because few criteria name tables
+
         return [term.strip() for text in tables for term in (unfolded(text).split("+") if "(" in text else [text])]
 
     @field_validator("tables")
     @classmethod
     def _terms(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
+        from synthrelease.generators.measurements import FormulaTerm
+
         for text in tables:
             if text.strip() != ALL_COLUMNS and FormulaTerm.of(text).weight != 1:
                 raise Unexpected("tables without weights, such as 'age:region' or 'all 2-way'", repr(text))
@@ -175,6 +181,10 @@ class MarginalCriterion(Criterion):
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
         """The parsed terms of `tables`; None stands for the table of all columns."""
+        if not self.tables:
+            return ()
+        from synthrelease.generators.measurements import FormulaTerm
+
         return tuple(None if text.strip() == ALL_COLUMNS else FormulaTerm.of(text) for text in self.tables)
 
     @property

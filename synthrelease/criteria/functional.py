@@ -90,7 +90,8 @@ class Design(MomentGrid):
         limits = limits or tuple(map(Interval.exactly, numbers))
         prior = prior or _mid_range(numbers)
         bare = cls(numbers=numbers, limits=limits, prior=prior, scales=np.ones(1), sensitivity=0, counted=counted)
-        batches = np.array_split(np.flatnonzero(possible), max(1, possible.size // _BATCH))
+        cells = bare.extreme_cells(possible)
+        batches = np.array_split(cells, max(1, len(cells) // _BATCH))
         largest = np.max([bare.largest_moments(batch).max(axis=0, initial=1e-12) for batch in batches], axis=0)
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
         scales = weights * MOST / (weights * largest).max() * (1 - 2.0**-40)  # no scaled moment exceeds MOST
@@ -113,17 +114,36 @@ class Design(MomentGrid):
         """
         from synthrelease.criteria.records_mechanism import all_moments
 
-        ends = [self._chosen([getattr(limit, end) for limit in self.limits], indices) for end in ("low", "high")]
-        records = [Interval(low, high) for low, high in zip(*ends, strict=True)]
+        records = self._records(indices)
         centres, spreads = self.prior.centres.tolist(), self.prior.spreads.tolist()
         standard = [
             np.maximum(np.abs((record.low - centre) / spread), np.abs((record.high - centre) / spread))
             for record, centre, spread in zip(records, centres, spreads, strict=False)
         ]
+        return all_moments(np.column_stack(standard), self._residuals(records), self.counted)
+
+    def extreme_cells(self, possible: np.ndarray) -> np.ndarray:
+        """Return, for each combination of bins of the features, the possible cell with the largest residual. No other cell has a
+        larger limit on a moment, because the limits only grow with the residual.
+        """
+        rows, chosen = possible.reshape(-1, len(self.numbers[-1])), [np.zeros(0, dtype=np.int64)]
+        for batch in np.array_split(np.flatnonzero(rows.any(axis=1)), max(1, possible.size // _BATCH)):
+            cells = batch[:, None] * rows.shape[1] + np.arange(rows.shape[1])
+            residuals = self._residuals(self._records(cells.ravel())).reshape(cells.shape)
+            chosen.append(cells[np.arange(len(batch)), np.where(rows[batch], residuals, -1).argmax(axis=1)])
+        return np.concatenate(chosen)
+
+    def _records(self, indices: np.ndarray) -> list[Interval]:
+        """Return, for every column, the values that records in these cells can have."""
+        ends = [self._chosen([getattr(limit, end) for limit in self.limits], indices) for end in ("low", "high")]
+        return [Interval(low, high) for low, high in zip(*ends, strict=True)]
+
+    def _residuals(self, records: Sequence[Interval]) -> np.ndarray:
+        """Return the largest absolute residual of the records in each cell."""
         residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
         for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):
             residual = residual - feature.times(coefficient)
-        return all_moments(np.column_stack(standard), residual.furthest, self.counted)
+        return residual.furthest
 
 
 def design_of(

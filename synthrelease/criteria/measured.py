@@ -21,12 +21,11 @@ import numpy as np
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.marginals import added_up, spread_out
-from synthrelease.generators.measured_noise import CountNoise
-from synthrelease.generators.measurements import Parts, noise_limit
 
 if TYPE_CHECKING:
     from synthrelease.data.schema import Binning, Transformation
-    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+    from synthrelease.generators.measured_noise import CountNoise
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum, Parts
 
 # Limits from a measured sum of scores, if the sum of original counts is an affine function of the measured sum. For example, if
 # the rarest bin is measured as a sum, its noise scale is half as large as in a table of equal epsilon (theory 12.12, scored
@@ -257,6 +256,8 @@ def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, i
 
     The choice does not depend on the noisy values.
     """
+    from synthrelease.generators.measurements import noise_limit  # here, because only criteria with `answered_by` need it
+
     least = min(estimates, key=lambda estimate: estimate.variance)
     if not least.noises:
         return least.value, 0, 1

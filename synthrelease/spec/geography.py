@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from synthrelease.criteria.base import Setting
 from synthrelease.data.schema import Transformation
 from synthrelease.errors import closest, listing
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import MeasuringGenerator
-from synthrelease.generators.measurements import AreaNoise, area_noise
 from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import YES, GeographyTable, MarksTable, labels_of
 from synthrelease.settings.tables import MAX_COLUMNS, MOST_COLUMNS, ReleaseFile
+
+if TYPE_CHECKING:
+    from synthrelease.generators.measurements import AreaNoise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +107,8 @@ def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation
     """Return the noise of each level for every family that measures a fixed set of tables and shares the privacy definition of
     the budget. If a hyperparameter has a list of values, the first value is used.
     """
+    from synthrelease.generators.measurements import AreaNoise, area_noise  # here, because few configurations have areas
+
     families, noise = (
         [GENERATORS[str(settings["family"])] for settings in release.generators],
         dict[str, tuple[AreaNoise, ...]](),

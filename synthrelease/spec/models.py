@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from synthrelease.errors import InputError, Unexpected, so_many
-from synthrelease.generators.models import Measured, NamedModel, read_model
 from synthrelease.privacy.charges import MODELS, Charge, mechanism
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.record import domains_of
+
+if TYPE_CHECKING:
+    from synthrelease.generators.models import Measured
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
@@ -20,6 +23,8 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
         if release.budget.models is not None:
             problems.add("budget.models", "[[models]], because budget.models pays for them", "none")
         return None
+    from synthrelease.generators.models import Measured, NamedModel, read_model  # here: few configurations need it
+
     if release.budget.models is None:
         problems.add("budget.models", "the epsilon of all [[models]] together", "none")
     for name in ("partition", "members"):

@@ -15,8 +15,6 @@ from synthrelease.criteria.scoring import JointTest, none_can_fail
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import InputError, SpecError
-from synthrelease.generators.models import Measured
-from synthrelease.generators.row_functions import MOST_ROWS
 from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import (
     GENERATION,
@@ -47,6 +45,7 @@ from synthrelease.spec.series import check_new
 if TYPE_CHECKING:
     from synthrelease.criteria.facts import OneNoise
     from synthrelease.generators.measurements import NoisyMarginals
+    from synthrelease.generators.models import Measured
     from synthrelease.privacy.plan import YearOfSeries
 
 
@@ -222,6 +221,8 @@ class ReleaseSpec:
         for generator in self.space.generators:
             yield f"the generator {generator.family!r}", generator.most_rows
         if self.models is not None:
+            from synthrelease.generators.row_functions import MOST_ROWS  # here, because few configurations have models
+
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from synthrelease.criteria.functional import Design, Prior, design_of, least_squares
 from synthrelease.criteria.records import Interval
-from synthrelease.criteria.records_mechanism import records_of_cells
+from synthrelease.criteria.records_mechanism import MOST, records_of_cells, rounded
 from synthrelease.privacy.noise import SYSTEM
 from tests.helpers.moments import private_least_squares
 
@@ -71,3 +72,15 @@ def test_a_remembered_design_is_that_of_its_own_facts() -> None:
         assert (found.sensitivity, found.counted) == (right.sensitivity, right.counted)
         assert found.prior.coefficients.tolist() == right.prior.coefficients.tolist()
         assert [axis.tolist() for axis in found.numbers] == [axis.tolist() for axis in right.numbers]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_sensitivity_of_a_design_is_that_of_all_possible_cells(seed: int) -> None:
+    """Every possible cell, also those with the smaller residuals."""
+    random = np.random.default_rng(seed)
+    possible, slopes_ = random.random(40) < 0.4, random.normal(0, 2, 2)
+    guess = Prior(intercept=1.0, coefficients=slopes_, centres=random.random(2), spreads=np.full(2, 0.7), uncertainty=3.0)
+    design = Design.of(NUMBERS, possible, guess)
+    moments = design.largest_moments(np.flatnonzero(possible))
+    assert 2 * int(rounded(moments, design.scales).sum(axis=1).max()) == design.sensitivity
+    assert 0.999 * MOST < (moments * design.scales).max() <= MOST

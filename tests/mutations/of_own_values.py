@@ -38,7 +38,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="exact values: the largest moments are those of the lowest values",
         breaks="the noise of a regression is enough for half of its records only",
-        place="criteria.functional:Design.largest_moments",
+        place="criteria.functional:Design._residuals",
         old="residual.furthest",
         new="np.abs(residual.low)",
         tests=(f"{OWN}::test_moments_of_own_values_move_by_no_more_than_their_sensitivity", OWN),
