@@ -123,8 +123,9 @@ class Design(MomentGrid):
         return all_moments(np.column_stack(standard), self._residuals(records), self.counted)
 
     def extreme_cells(self, possible: np.ndarray) -> np.ndarray:
-        """Return, for each combination of bins of the features, the possible cell with the largest residual. No other cell has a
-        larger limit on a moment, because the limits only grow with the residual.
+        """Return, for each combination of bins of the features, the possible cell with the largest residual.
+
+        No other cell has a larger limit on a moment, because the limits only grow with the residual.
         """
         rows, chosen = possible.reshape(-1, len(self.numbers[-1])), [np.zeros(0, dtype=np.int64)]
         for batch in np.array_split(np.flatnonzero(rows.any(axis=1)), max(1, possible.size // _BATCH)):

@@ -41,7 +41,9 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
     starts = np.cumsum([0, *sizes[:-1]])
     rarest = np.full(len(weights), np.iinfo(ranks.dtype).max, dtype=ranks.dtype)
     for start, size, bins in zip(starts, sizes, digits, strict=True):
-        np.minimum(rarest, ranks[start : start + size][bins], out=rarest)
+        of_bins = ranks[start : start + size]
+        if of_bins.min() < np.iinfo(ranks.dtype).max:  # some bin is rare
+            np.minimum(rarest, of_bins[bins], out=rarest)
     keys = words_of(Layout(columns=("",) * len(digits), sizes=sizes), digits)
     if len(keys) == 1 and (keys[0][1:] >= keys[0][:-1]).all():
         return np.argsort(rarest, kind="stable")  # a radix sort, because the integers are small

@@ -237,7 +237,8 @@ class Frontier:
         counts = systematic_rounding(self.expected[order], self._n, self._generator)
         occurring = np.flatnonzero(counts)
         self.expected = counts[occurring].astype(float)
-        self.digits = {column: bins_of_column[order][occurring] for column, bins_of_column in self.digits.items()}
+        chosen = order[occurring]
+        self.digits = {column: bins_of_column[chosen] for column, bins_of_column in self.digits.items()}
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
