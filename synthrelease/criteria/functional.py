@@ -186,21 +186,25 @@ class NoisyMoments:
 
         If the records were counted (`Design.counted`), the noisy number of records replaces n.
         """
-        prior, d = self.design.prior, len(self.design.numbers) - 1
-        means = self.sums[1:] / max(1.0, self.sums[0]) if self.design.counted else self.sums / n
-        products = np.empty((d + 1, d + 1))
-        products[0, 0] = 1.0
-        products[0, 1:] = products[1:, 0] = means[:d]
-        rows, columns = upper_triangle(d)
-        products[rows + 1, columns + 1] = products[columns + 1, rows + 1] = means[d : d + len(rows)]
-        with rejecting(np.linalg.LinAlgError, because="the noisy moments have no eigenvalues"):
-            values, vectors = np.linalg.eigh(products)
-        inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
-        correction = inverse @ means[d + len(rows) :]
+        prior, correction = self.design.prior, self._corrections(self.sums, n)
         slopes = correction[1:] / prior.spreads
         return LinearModel(
             intercept=float(prior.intercept + correction[0] - slopes @ prior.centres), coefficients=prior.coefficients + slopes
         )
+
+    def _corrections(self, sums: np.ndarray, n: int) -> np.ndarray:
+        """Return the (..., d + 1) corrections of the guessed line, in standard units, for (..., k) sums of moments."""
+        d = len(self.design.numbers) - 1
+        means = sums[..., 1:] / np.maximum(1.0, sums[..., :1]) if self.design.counted else sums / n
+        products = np.empty((*sums.shape[:-1], d + 1, d + 1))
+        products[..., 0, 0] = 1.0
+        products[..., 0, 1:] = products[..., 1:, 0] = means[..., :d]
+        rows, columns = upper_triangle(d)
+        products[..., rows + 1, columns + 1] = products[..., columns + 1, rows + 1] = means[..., d : d + len(rows)]
+        with rejecting(np.linalg.LinAlgError, because="the noisy moments have no eigenvalues"):
+            values, vectors = np.linalg.eigh(products)
+        scaled = vectors @ (np.eye(d + 1) / np.maximum(values, _SMALLEST_EIGENVALUE)[..., None, :])
+        return np.asarray(scaled @ vectors.swapaxes(-1, -2) @ means[..., d + len(rows) :, None])[..., 0]
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
         """Return (n_draws, d) slopes after further noise of the same scale is added to these sums (a parametric bootstrap).
@@ -208,7 +212,8 @@ class NoisyMoments:
         The computation is post-processing, because it starts from the noisy sums.
         """
         noise = entropy.laplace(0.0, self.noise_scale, (n_draws, len(self.sums))) / self.design.scales
-        return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
+        prior = self.design.prior
+        return prior.coefficients + self._corrections(self.sums + noise, n)[:, 1:] / prior.spreads
 
 
 def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:

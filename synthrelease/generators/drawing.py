@@ -124,27 +124,24 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:
         return closed
-    low, high = -1, math.ceil(closed * n * rows)
+    low, high, h = -1, math.ceil(closed * n * rows), np.arange(1, smaller + 1)
     while high - low > 1:
         middle = (low + high) // 2
-        if worst_tail(smaller, rows, middle) <= risk:
-            high = middle
+        likely = tails(h, smaller, rows, middle) > risk
+        if likely.any():
+            low, h = middle, h[likely]  # at a larger distance, the other events are even less likely
         else:
-            low = middle
+            high = middle
     return high / (n * rows)
 
 
-def worst_tail(m: int, rows: int, distance: int) -> float:
-    """Return the largest Pr[X K - m G > distance] over all G, where X is the count in a simple random sample of m of K = `rows`
-    rows.
+def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
+    """Return the largest Pr[X >= h] over all G for which X >= h means X K - m G > distance, for each h from 1 to m. X is the
+    count in a simple random sample of m of K = `rows` rows.
 
-    The event is X >= h for some h that depends on G. For a fixed h the probability increases with G, so only the largest G of
-    each h is needed.
+    For a fixed h the probability increases with G, so only the largest G of each h is needed.
     """
-    h = np.arange(1, m + 1)
-    g = (h * rows - distance - 1) // m
-    possible = g >= 0
-    return float(_upper_tail(h[possible], np.minimum(g[possible], rows), m, rows).max(initial=0.0)) * (1 + _ROUNDING)
+    return _upper_tail(h, np.clip((h * rows - distance - 1) // m, 0, rows), m, rows) * (1 + _ROUNDING)
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
