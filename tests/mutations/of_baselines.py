@@ -47,7 +47,7 @@ OF_BASELINES = (
         tests=(SWAPPING,),
     ),
     Mutation(
-        name="swapping: the nominal epsilon in place of twice it",
+        name="swapping: the nominal epsilon instead of twice the nominal epsilon",
         breaks="the comparison shows half of the epsilon",
         place="studio.baselines.swapping:pairwise_epsilon",
         old="CLOSEST * nominal_epsilon(rate, largest_stratum)",
@@ -63,7 +63,7 @@ OF_BASELINES = (
         tests=(f"{SWAPPING}::test_a_report_puts_the_doubled_epsilon_first_and_names_what_is_exact",),
     ),
     Mutation(
-        name="swapping: for high rates, too, the formula of low ones",
+        name="swapping: high rates use the formula for low rates",
         breaks="enumeration finds a larger epsilon",
         place="studio.baselines.swapping:nominal_epsilon",
         old="max(log_odds, math.log(largest_stratum + 1) - log_odds)",
@@ -103,7 +103,7 @@ OF_BASELINES = (
         tests=(NOISE,),
     ),
     Mutation(
-        name="kNN: noise with another exponent than is paid for",
+        name="kNN: the noise has another exponent than the charged noise",
         breaks="the noise has another distribution",
         place="studio.baselines.base:draws",
         old="ratio ** (1 / gamma)",
@@ -151,7 +151,7 @@ OF_BASELINES = (
         tests=(ANSWERS,),
     ),
     Mutation(
-        name="kNN: replacing a record moves no more than adding one",
+        name="kNN: replacing a record changes as much as adding a record",
         breaks="half of the changed donees are ignored",
         place="studio.baselines.imputation:ImputedAnswers.bound",
         old="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",

@@ -37,7 +37,7 @@ OF_COPIES = (
         tests=(f"{SEQUENTIAL}::test_a_group_has_ten_rows_for_each_that_the_prior_weighs",),
     ),
     Mutation(
-        name="sequential tables: rules are not asked",
+        name="sequential tables: rules are ignored",
         breaks="rows are impossible in a release",
         place="studio.baselines.sequential:_drawn",
         old="plausibility.filter(Counts.of(table.layout, rows))",
@@ -78,7 +78,7 @@ OF_COPIES = (
         tests=(f"{AUGMENTED}::test_a_matrix_whose_columns_are_no_laws_is_refused",),
     ),
     Mutation(
-        name="DA-MI: fresh masks tell as much as one",
+        name="DA-MI: several masks count as one mask",
         breaks="the local epsilon of several copies is understated",
         place="studio.baselines.base:MatrixMask.local_epsilon",
         old="masks * math.log(worst)",

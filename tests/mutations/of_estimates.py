@@ -76,7 +76,7 @@ OF_ESTIMATES = (
         tests=(LAWS, COVER),
     ),
     Mutation(
-        name="estimates: tables count equally whatever their noise",
+        name="estimates: tables with much and little noise count equally",
         breaks="the published weights differ from the weights of the estimate",
         place="answers.tables:_combined",
         old="shares = precisions * variances",
@@ -125,7 +125,7 @@ OF_ESTIMATES = (
     ),
     Mutation(
         name="estimates: a statistic that is not estimable gets a number",
-        breaks="meaningless numbers stand among valid ones",
+        breaks="meaningless numbers appear among valid numbers",
         place="answers.stated:told",
         old="high - low < WIDEST * possible",
         new="True",
@@ -164,7 +164,7 @@ OF_ESTIMATES = (
         tests=("tests/answers/test_survey.py::test_random_groups_of_clusters_give_the_interval_of_t",),
     ),
     Mutation(
-        name="estimates: own weights are replaced by those of their classes",
+        name="estimates: exact weights are replaced by the weights of their classes",
         breaks="the file's weighted share lies outside the interval",
         place="answers.averages:_weightings",
         old="return [by_number, *extremes]",

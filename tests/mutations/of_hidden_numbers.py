@@ -15,7 +15,7 @@ OF_HIDDEN_NUMBERS = (
     ),
     Mutation(
         name="hidden number of rounds: the factor of a negative shape keeps its sign",
-        breaks="the distribution differs from the one that is paid for",
+        breaks="the distribution differs from the charged distribution",
         place="privacy.samplers:TruncatedNegativeBinomial._factor",
         old="if self.shape > 0:",
         new="if True:",

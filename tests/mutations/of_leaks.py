@@ -110,7 +110,7 @@ OF_LEAKS = (
     ),
     Mutation(
         name="message: errors in destructors and threads are quoted",
-        breaks="whatever a library says about a value",
+        breaks="a message of a library about a value is shown",
         place="privacy.protection:without_message",
         old='f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could contain private values.\\n"',
         new=(
@@ -174,7 +174,7 @@ OF_LEAKS = (
     ),
     Mutation(
         name="noise: the grid of a value depends on the value",
-        breaks="low bits reveal on which side of a value the exact value was",
+        breaks="low bits reveal whether the exact value was above or below the released value",
         place="privacy.noise:laplace_figure",
         old="noise_grid(sensitivity, rows)",
         new="noise_grid(sensitivity / (1 + (value > 0.2)), rows)",

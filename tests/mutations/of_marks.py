@@ -62,8 +62,8 @@ OF_MARKS = (
         tests=FOUND,
     ),
     Mutation(
-        name="groups of indicators: a bin of marks and of others is drawn",
-        breaks="a released column that does not tell the indicators that stand beside it",
+        name="groups of indicators: a bin that mixes marks and other values is drawn",
+        breaks="a released column contradicts the indicators in the same row",
         place="spec.geography:build_marks",
         old="atom not in marks and into in marked",
         new="atom not in marks and into in marked and False",

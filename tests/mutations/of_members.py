@@ -66,7 +66,7 @@ OF_MEMBERS = (
         also=(("criteria.mean_of_roots_mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
     ),
     Mutation(
-        name="means over roots: roots without two members count as without agreement",
+        name="means over roots: roots with fewer than two members count as roots without agreement",
         breaks="a mean over roots of at least two members includes roots with one",
         place="criteria.mean_of_roots_mechanism:NumbersOfRoots._numbers",
         old="pairs > 0",
@@ -277,7 +277,7 @@ OF_MEMBERS = (
         ),
     ),
     Mutation(
-        name="members: those beyond the cap in the order of the file",
+        name="members: members beyond the cap are ordered as in the file",
         breaks="which members are released depends on how the file was sorted",
         place="enclave.members:_members",
         old="ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])",
@@ -287,7 +287,7 @@ OF_MEMBERS = (
     ),
     Mutation(
         name="members: a member without a value stays",
-        breaks="a slot that is filled looks like one that is not",
+        breaks="a filled slot looks like an empty slot",
         place="enclave.members:_members",
         old="complete[at[column[at] == absent]] = False",
         new="pass",

@@ -32,7 +32,7 @@ OF_NOISE = (
     ),
     Mutation(
         name="agreements: only the column with most pairs changes",
-        breaks="changes of agreements beside other columns are ignored",
+        breaks="changes of agreements with other columns are ignored",
         place="generators.agreements:AgreeingPairs.price",
         old="sum(beside[:m])",
         new="beside[0]",
@@ -242,7 +242,7 @@ OF_NOISE = (
     ),
     Mutation(
         name="rounded noise: the first bits decide",
-        breaks="probabilities are wrong, and by much at large scales",
+        breaks="probabilities are wrong, most at large scales",
         place="privacy.samplers:resolve_rounded",
         old="taken and lower == upper",
         new="taken",
@@ -250,7 +250,7 @@ OF_NOISE = (
     ),
     Mutation(
         name="rounded noise: ties are not resolved",
-        breaks="probabilities are wrong, and by much at large scales",
+        breaks="probabilities are wrong, most at large scales",
         place="privacy.samplers:_absolute",
         old="(cell << _BITS) + offset + 1",
         new="(cell << _BITS) + offset",
@@ -337,7 +337,7 @@ OF_NOISE = (
         tests=(f"{SHARED}::test_a_bundle_of_gaussian_tables_verifies_and_says_who_shares",),
     ),
     Mutation(
-        name="one mechanism for several: several values have their own curves",
+        name="one mechanism for several values: each value has its own curve",
         breaks="half of the squared sum is charged",
         place="privacy.charges:together",
         old="rule=TOGETHER",

@@ -77,7 +77,7 @@ OF_PERSONS = (
         tests=(f"{ROWS}::test_of_every_content_the_first_rows_that_the_rules_keep_are_kept",),
     ),
     Mutation(
-        name="persons: the number of rows is told",
+        name="persons: the number of rows is published",
         breaks="an exact number that differs between neighbours is shown",
         place="enclave.persons:first_rows",
         old="rule.counted(persons.cells(), n_persons * unit.records)",
@@ -86,7 +86,7 @@ OF_PERSONS = (
         core=True,
     ),
     Mutation(
-        name="persons: rows without a key are one person",
+        name="persons: rows without a key count as one person",
         breaks="all persons without a key are protected as one",
         place="enclave.persons:keys_of",
         old="not key or stripped in missing or key in missing",

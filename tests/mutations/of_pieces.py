@@ -60,7 +60,7 @@ OF_PIECES = (
     # --- The door
     Mutation(
         name="pieces: the whole table stays open",
-        breaks="a record is asked in its piece and once more, for the price of one",
+        breaks="a record answers twice for one charge",
         place="enclave.door:Door._pieces",
         old="self._divided = True",
         new="pass",
@@ -169,7 +169,7 @@ OF_PIECES = (
     ),
     Mutation(
         name="population: clusters of a person's records pass for a simple random sample",
-        breaks="a bound that does not hold",
+        breaks="a bound is wrong",
         place="spec.register:check_population",
         old="release.unit.records > 1",
         new="False",

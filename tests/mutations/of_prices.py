@@ -221,7 +221,7 @@ OF_PRICES = (
     ),
     Mutation(
         name="hidden number: the longer of two draws",
-        breaks="the distribution differs from the one that is paid for",
+        breaks="the distribution differs from the charged distribution",
         place="releasing.selection:_ending",
         old="from_finite_law(rule.rounds.atoms)",
         new="max(from_finite_law(rule.rounds.atoms), from_finite_law(rule.rounds.atoms))",
@@ -230,7 +230,7 @@ OF_PRICES = (
     ),
     Mutation(
         name="hidden number: one round fewer where there is more than one",
-        breaks="the distribution differs from the one that is paid for",
+        breaks="the distribution differs from the charged distribution",
         place="releasing.selection:_ending",
         old="next(rejected) == hidden",
         new="next(rejected) + 1 >= hidden",
@@ -238,7 +238,7 @@ OF_PRICES = (
     ),
     Mutation(
         name="hidden number: the last value gets the rounding remainder",
-        breaks="the distribution differs from the one that is paid for",
+        breaks="the distribution differs from the charged distribution",
         place="privacy.hidden_numbers:from_finite_law",
         old="SYSTEM.pick(parts)",
         new="SYSTEM.pick(max(parts - 1, 1))",

@@ -92,12 +92,12 @@ EQUIVALENT: Mapping[str, str] = {
 """What a rule makes that breaks nothing that a figure claims, and why."""
 
 CORE = (
-    "AbsoluteMarginalError.query: half the sensitivity",
-    "MeanMarginalError.query: half the sensitivity",
-    "noisy_least_slack: half the sensitivity",
-    "_measure: half the sensitivity",
-    "PrivateTables._noisy: half the sensitivity",
-    "noisy_votes: half the sensitivity",
+    "AbsoluteMarginalError.query: the sensitivity is halved",
+    "MeanMarginalError.query: the sensitivity is halved",
+    "noisy_least_slack: the sensitivity is halved",
+    "_measure: the sensitivity is halved",
+    "PrivateTables._noisy: the sensitivity is halved",
+    "noisy_votes: the sensitivity is halved",
     "resize.counted: the noise is drawn with twice its budget",
 )
 """Those that the default suite tries."""

@@ -16,7 +16,7 @@ ONE = f"{CAP}::test_one_release_follows_a_scout"
 OF_SCOUTS = (
     Mutation(
         name="cap: rare texts count once in delta",
-        breaks="a text of one row is paid for on one side only",
+        breaks="a value of one row is charged for one neighbour only",
         place="privacy.cap:Cap.rare_delta",
         old="(1 + exp_up(self.epsilon)) * self.rare",
         new="self.rare",
@@ -32,7 +32,7 @@ OF_SCOUTS = (
         core=True,
     ),
     Mutation(
-        name="cap: tests beyond what was kept for them",
+        name="cap: tests cost more than the reserved budget",
         breaks="the epsilon of tests is chosen after the scout was read",
         place="privacy.cap:within_cap",
         old="tests > cap.tests or rho > cap.rho_left",
@@ -48,7 +48,7 @@ OF_SCOUTS = (
         tests=(f"{CAP}::test_the_threshold_bounds_how_often_a_text_of_one_row_is_published",),
     ),
     Mutation(
-        name="ledger: two releases after one scout",
+        name="ledger: one scout allows two releases",
         breaks="the second release uses a cap that is already spent",
         place="privacy.ledger:_open_scout",
         old="entry.notes == promised and entry.number not in released",
@@ -56,7 +56,7 @@ OF_SCOUTS = (
         tests=(ONE,),
     ),
     Mutation(
-        name="ledger: a release after another scout",
+        name="ledger: a release follows the scout of another folder",
         breaks="the cap was not fixed beforehand",
         place="privacy.ledger:_open_scout",
         old="entry.notes == promised and entry.number not in released",
@@ -130,7 +130,7 @@ OF_SCOUTS = (
         tests=(TEXTS,),
     ),
     Mutation(
-        name="scout: half the sensitivity of the dependence",
+        name="scout: the sensitivity of the dependence is halved",
         breaks="the noise is half of what the guarantee needs",
         place="scouting.scout_mechanism:dependence",
         old="6 * rows * len(pairs)",

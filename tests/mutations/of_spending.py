@@ -139,7 +139,7 @@ OF_SPENDING = (
         tests=(OF_PUBLISH,),
     ),
     Mutation(
-        name="same file: opened whatever its size",
+        name="same file: it is opened even if its size differs",
         breaks="the private file is read before the charge",
         place="enclave.ingest:check_not_public",
         old="not same and size == file.size",
@@ -290,7 +290,7 @@ OF_SPENDING = (
     # --- Archive
     Mutation(
         name="archive: files bear their times",
-        breaks="when a run ended tells how many rounds it took",
+        breaks="the end of a run reveals the number of rounds",
         place="bundle.write:write_archive",
         old='zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)',
         new='zipfile.ZipInfo.from_file(member, f"{folder.absolute().name}/{member.name}")',

@@ -385,7 +385,7 @@ OF_THE_THEORY = (
         tests=("tests/releasing/test_selection.py",),
     ),
     Mutation(
-        name="selection: the coin is tossed before the verdict",
+        name="selection: the stop coin is tossed before the round is judged",
         breaks="the output has another distribution",
         place="releasing.selection:select_by",
         old="if result.verdict is Verdict.ACCEPTED:\n    return result.value",
@@ -721,8 +721,8 @@ return [np.exp(belief) for belief in beliefs]
         tests=(JOINT,),
     ),
     Mutation(
-        name="slack of one step: the last record is not counted",
-        breaks="a table one record from failing has the slack of a failing table",
+        name="slack of one step: the last record does not count",
+        breaks="a table that fails after one replaced record has the slack of a failing table",
         place="criteria.records_mechanism:_replaced",
         old="int(number[first[:last]].sum()) + (left - covered) // int(gains[last]) + 1",
         new="int(number[first[:last]].sum()) + (left - covered) // int(gains[last])",

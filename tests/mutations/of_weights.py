@@ -136,7 +136,7 @@ OF_WEIGHTS = (
         tests=(DONORS,),
     ),
     Mutation(
-        name="imputation: rules are not asked",
+        name="imputation: rules are ignored",
         breaks="completed rows break the rules",
         place="data.donors:_drawn",
         old="~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, plausibility)",

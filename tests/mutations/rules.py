@@ -155,7 +155,9 @@ def other_extreme(site: Site) -> str | None:
 
 
 RULES = (
-    Rule(name="half the sensitivity", breaks="the noise is half of what the guarantee needs", instead=half_the_sensitivity),
+    Rule(
+        name="the sensitivity is halved", breaks="the noise is half of what the guarantee needs", instead=half_the_sensitivity
+    ),
     Rule(
         name="the function returns half the sensitivity",
         breaks="noise or public report use a sensitivity that is too small",
