@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice, pairwise, product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import IO, Annotated, Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -285,7 +285,7 @@ def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
     return path
 
 
-def _write_csv(table: Mapping[str, np.ndarray], file: BinaryIO | gzip.GzipFile) -> None:
+def _write_csv(table: Mapping[str, np.ndarray], file: IO[bytes] | gzip.GzipFile) -> None:
     file.write(_lines([table]))
     for first in range(0, len(next(iter(table.values()))), _ROWS):
         file.write(_lines(zip(*(values[first : first + _ROWS].tolist() for values in table.values()), strict=True)))
