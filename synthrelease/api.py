@@ -27,7 +27,7 @@ def plan(config: str | Path) -> Plan:
 
     Parameters
     ----------
-    config : the configuration, which is a TOML file. It names its acceptance file.
+    config : the configuration, which is a TOML file. The configuration names its acceptance file.
 
     Raises
     ------

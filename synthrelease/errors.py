@@ -35,7 +35,7 @@ MAX_PROBLEMS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One mistake in a specification. It has a place, the expected value, the value found and, if there is one, a
+    """One mistake in a specification. A problem has a place, the expected value, the value found and, if there is one, a
     suggestion.
     """
 
@@ -51,8 +51,8 @@ class Problem:
 
 
 class Unexpected(ValueError):
-    """A mistake at the place where the program detects it. It has the expected value, the value found and, if there is one, a
-    suggestion.
+    """A mistake at the place where the program detects it. The error has the expected value, the value found and, if there is
+    one, a suggestion.
 
     A caller that knows the file turns the mistake into a `Problem`. A validator of pydantic may raise the mistake; pydantic
     passes it on unchanged.

@@ -54,7 +54,7 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A written release. It has the result of the rounds, its folder, and its archive or None."""
+    """A written release. A written release has the result of the rounds, its folder, and its archive or None."""
 
     release: Release
     folder: Path

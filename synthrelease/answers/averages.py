@@ -388,8 +388,8 @@ class Average:
         of `population` includes the draw from a population.
     middle : the constant that was subtracted from the numbers.
     squares : approximate sum of the squared contributions to the numerator, over the drawn rows; for members, over the roots.
-    of_root : largest contribution of a row to the denominator. This is 1 for rows, and the number of members of a root for
-        members.
+    of_root : largest contribution of a row to the denominator. The largest contribution is 1 for rows, and the number of
+        members of a root for members.
     own : the same average, computed with other weights that the limits of the weight classes allow. Empty if every row has the
         representative weight of its class, or if a class has no known limits.
     """

@@ -162,7 +162,8 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
     return max(means)
 
 
-# A bound, and its explanation in words. It contains the answer, the range of the answer, and the reasons for this range.
+# The classes and functions below represent a bound and explain it in words. A bound contains the answer, the range of the
+# answer, and the reasons for this range.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -420,8 +421,8 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members. It is the mean of the answers for the slots, weighted by the number of members in each
-    slot.
+    """A share or mean over all members. The answer for all members is the mean of the answers for the slots, weighted by the
+    number of members in each slot.
     """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):

@@ -165,9 +165,11 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
     return np.nan_to_num(multipliers), float(-result.eqlin.marginals[0]), np.asarray(result.x, dtype=float)
 
 
-# Linear facts about the cells of some columns. R are the rows that the release used, and S are the released rows. R and S have
-# the same published number n of rows. All facts hold together with the stated confidence, because each fact holds if the true
-# errors are within their limits (theory 13, error bounds).
+# Linear facts about the cells of some columns.
+#
+# R are the rows that the release used, and S are the released rows. R and S have the same published number n of rows. All facts
+# hold together with the stated confidence, because each fact holds if the true errors are within their limits (theory 13, error
+# bounds).
 
 MAX_CELLS = 10_000
 """Largest number of cells in the linear program. In larger programs, bins that the query does not distinguish are merged."""

@@ -37,7 +37,7 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published.options import DesignPart
 
-# Conditions on the released bins: the grammar of the plausibility rules, applied to bins instead of values.
+# Conditions on the released bins have the grammar of the plausibility rules. The grammar is applied to bins instead of values.
 #
 # Each comparison is either true for every value in a bin, true for some values only, or false for every value (Kleene's
 # three-valued logic). A query must be decided in every bin, because a condition that cuts a bin cannot be answered from the
@@ -104,9 +104,9 @@ class Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
         So a noisy table without these columns can answer the question, and the answer is the same as without the columns. The
-        function tries to leave out each column in turn. It does so if the remaining columns still decide the condition for
-        every possible cell. A cell in which the rules allow no row is treated like the first possible cell. So every cell meets
-        either a condition or its negation.
+        function tries to leave out each column in turn. It leaves out a column if the remaining columns still decide the
+        condition for every possible cell. A cell in which the rules allow no row is treated like the first possible cell. So
+        every cell meets either a condition or its negation.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
 """Decide what a release states about a question (covered by a criterion, bounded, or no statement) and which estimates it
 gives.
 
-The decision uses the kinds of the criteria and the limits of these criteria (`limits`). It solves no linear program. So the
-card of a release and `bound` agree on every machine.
+The decision uses the kinds of the criteria and the limits of these criteria (`limits`). The decision solves no linear program.
+So the card of a release and `bound` agree on every machine.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class Licence:
 
     Attributes
     ----------
-    name : SPDX identifier of the licence. It is empty if the licence has no identifier and the publisher describes the licence
-        in words.
+    name : SPDX identifier of the licence. The identifier is empty if the licence has no identifier and the publisher describes
+        the licence in words.
     title, address : empty if nothing is stated.
     """
 
@@ -93,7 +93,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table of the release. It contains the rows, or the members of linked tables.
+    """A table of the release. A table contains the rows, or the members of linked tables.
 
     Attributes
     ----------

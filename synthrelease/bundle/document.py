@@ -117,7 +117,7 @@ def planned_parts(
 
     Parameters
     ----------
-    n_file : number of rows in the private file. It is None if the number of kept rows is published instead.
+    n_file : number of rows in the private file. The number is None if the number of kept rows is published instead.
     n : number of rows that the release used.
     """
     persons = None if n_file is None else spec.persons(n_file)
@@ -184,7 +184,7 @@ def release_document(
     Parameters
     ----------
     files : the data files of the bundle, each with the SHA-256 checksum of the file.
-    made_of_rows : the parts that options computed from the released rows.
+    made_of_rows : the parts of release.json that options computed from the released rows.
     """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}

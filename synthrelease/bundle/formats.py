@@ -95,7 +95,7 @@ def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] =
 
     In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
     another character, or is reserved, gets the prefix "v_". Long names are cut. If another column has this name already, a
-    number is appended. It is the smallest number from 2 upwards that makes the name unique.
+    number is appended. The number is the smallest number from 2 upwards that makes the name unique.
 
     Parameters
     ----------
@@ -333,9 +333,9 @@ def _written(package: PackageLimits, frame: Any, **settings: Any) -> bytes:
 
 # Notes of a Stata file, which Stata's command `notes` shows. pyreadstat cannot write notes.
 #
-# Notes are characteristics of the dataset: `note0` of `_dta` is their number, `note1` the first (Stata, help dta, section
-# 5.10). Characteristics are in the section <characteristics>. The offsets of the later sections, in <map>, grow by the length
-# of the note.
+# Notes are characteristics of the dataset `_dta`. The number of notes is in `note0`, and the first note is in `note1` (Stata,
+# help dta, section 5.10). Characteristics are in the section <characteristics>. The offsets of the later sections, in <map>,
+# grow by the length of the note.
 
 _EMPTY = b"<characteristics></characteristics>"
 _MAP = b"<map>"

@@ -180,7 +180,7 @@ class CardStatement:
 
 
 class CardColumn(NamedTuple):
-    """A column of a table on the card. It has a heading and a style."""
+    """A column of a table on the card. A column has a heading and a style."""
 
     heading: str
     kind: Literal["", "number", "wide"] = ""
@@ -235,7 +235,7 @@ def about_figures(document: ReleaseDocument) -> list[str]:
     return texts
 
 
-# Tables of the card's sections by option: label, columns, and the function that makes the rows.
+# For each option, the table in its section of the card: the label, the columns, and the function that makes the rows.
 _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tuple[str, ...], ...]]]] = {
     "series": (
         "Earlier releases",

@@ -226,8 +226,8 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """Return a picture of the charge tree. It shows every node below its parent, with the epsilon of the node and the rule of
-    its parts.
+    """Return a picture of the charge tree. The picture shows every node below its parent, with the epsilon of the node and the
+    rule of its parts.
     """
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)

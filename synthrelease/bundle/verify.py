@@ -46,7 +46,8 @@ def verify_bundle(
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with it. A
         key or a commitment that lies in one of the folders is refused.
-    earlier : folders of other releases of the same register. The statements of this release about these releases are checked.
+    earlier : folders of other releases of the same register. The verification checks what this release states about the given
+        earlier releases.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`

@@ -1,5 +1,5 @@
-"""Base class of all acceptance criteria. It defines settings, the criterion value ("figure"), its sensitivity, its charges, and
-the score of a candidate.
+"""Base class of all acceptance criteria. The base class defines settings, the criterion value ("figure"), its sensitivity, its
+charges, and the score of a candidate.
 
 `criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` has the drafts that `init` writes for
 each kind.

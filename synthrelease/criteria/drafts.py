@@ -37,10 +37,10 @@ class Partner:
 
     Attributes
     ----------
-    distance : the strength of the association. It is the share of all rows that would have to change for the columns to be
-        independent.
-    smallest_group : the number of rows with values in both columns, in the smallest group of the other column. It is 0 if the
-        other column has too many groups.
+    distance : the strength of the association. The distance is the share of all rows that would have to change for the columns
+        to be independent.
+    smallest_group : the number of rows with values in both columns, in the smallest group of the other column. The number is 0
+        if the other column has too many groups.
     """
 
     distance: float
@@ -155,12 +155,12 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion. It has the TOML keys in order, and a remark. Threshold and epsilon are starting values.
+    """The draft of one criterion. A draft has the TOML keys in order, and a remark. Threshold and epsilon are starting values.
 
     Attributes
     ----------
-    seen : a text with three criterion values on the public file. They compare its two halves, noisy fits with the file, and
-        independent columns with the file.
+    seen : a text with three criterion values on the public file. They compare the two halves of the file with each other, noisy
+        fits with the file, and independent columns with the file.
     about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation. None if the
         criterion value is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if

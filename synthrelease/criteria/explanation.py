@@ -110,8 +110,8 @@ class Explanation(Generic[Kind]):
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of these two columns. It does so if it names both columns, or
-        must fail when their association is lost.
+        """Return whether the criterion checks the association of these two columns. A criterion checks an association if it
+        names both columns, or must fail when their association is lost.
         """
         return False
 

@@ -1,5 +1,5 @@
-"""The criterion face privacy. It requires that every row of the candidate, or every combination of bins in some columns, occurs
-at least `minimum_count` times.
+"""The criterion face privacy. The criterion requires that every row of the candidate, or every combination of bins in some
+columns, occurs at least `minimum_count` times.
 
 Paper 4.6; theory 3.7, face privacy. A stakeholder in the paper asked for the stricter form, which checks all choices of a given
 number of columns.

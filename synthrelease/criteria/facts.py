@@ -26,7 +26,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column. It has a label and an (n_bins,) mask of its bins."""
+    """A group of released bins of a column. A group has a label and an (n_bins,) mask of its bins."""
 
     label: str
     inside: tuple[bool, ...]
@@ -106,7 +106,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns whose association is lost. Their shares are right, but the columns are independent.
+    """Two columns whose association is lost. The shares of each column are right, but the columns are independent.
 
     Attributes
     ----------
@@ -307,7 +307,8 @@ ANSWERED = "none: an upper bound that follows from the published measurements"
 class Score:
     """The publishable result of one criterion for one candidate.
 
-    `sensitivity` and `noise_sd` are in the unit of `value`. They are None if no noise is added. A value of NaN does not pass.
+    `sensitivity` and `noise_sd` are in the unit of `value`. Both fields are None if no noise is added. A value of NaN does not
+    pass.
 
     Attributes
     ----------
@@ -341,8 +342,9 @@ class Query:
     ----------
     figure : a function that returns the exact criterion value of any private table.
     sensitivity : the largest change of the criterion value when one record is replaced, above 0.
-    slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1. It is at least 0
-        if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) / sensitivity.
+    slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1. The slack is at
+        least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) /
+        sensitivity.
     void : whether the candidate fails for any private table, for example because a group has no rows. A void query has the same
         charge.
     """

@@ -121,8 +121,8 @@ def public_groupings(
 
     columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
         `column`.
-    inside : an array with an axis for each of these columns. It is 1.0 for cells whose rows are in the group and have a value
-        of `column`, and 0.0 for other cells.
+    inside : an array with an axis for each of these columns. The array is 1.0 for cells whose rows are in the group and have a
+        value of `column`, and 0.0 for other cells.
     """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
@@ -184,13 +184,13 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """Yield an upper bound for every quantile. It bounds the excess of original rows outside the window around the table's
-    quantile; NaN for a table without rows.
+    """Yield an upper bound for every quantile. The bound limits the excess of original rows outside the window around the
+    table's quantile; NaN for a table without rows.
 
     Parameters
     ----------
     limits : the limits of the group's sums in `ConditionalMedian.measured_sums`.
-    rows : (n_bins,) the table's numbers of rows of the group, by bin.
+    rows : (n_bins,) the number of rows of the group in each bin, in the table.
     within : the number of bins by which the window extends to either side.
     """
     high = limits.high.reshape(len(quantiles), 2, -1)

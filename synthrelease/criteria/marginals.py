@@ -170,7 +170,7 @@ class RelativeMarginalError(Criterion):
     The sensitivity is the largest change of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of
     the candidate. One replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
     tighter than Proposition 5). The slack is the distance in records from r to the nearer end of [s / threshold, threshold s],
-    minimised over all bins. It has sensitivity 1, because every r moves by at most 1.
+    minimised over all bins. The slack has sensitivity 1, because every r moves by at most 1.
 
     Attributes
     ----------

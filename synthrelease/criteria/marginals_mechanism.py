@@ -72,7 +72,7 @@ def largest_weighted_share(
 
 
 def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest ratio over the bins of all columns, at most `clip`."""
+    """Return the largest ratio of the two counts of a bin, over the bins of all columns. The result is at most `clip`."""
     return largest_ratio(one_way(counts), synthetic, clip)
 
 

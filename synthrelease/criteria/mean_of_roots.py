@@ -42,9 +42,9 @@ class MeanOfRoots(Criterion):
     -------
     The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. Both p_g and m_g come from the candidate, so they are
     public. A root may be replaced by another root with all its members. The new root can have any number in [a, b], have no
-    number, or be in another group. It adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it adds 0. These values
-    are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the sensitivity
-    (theory 3.0, maxima). Nothing is divided by a private size.
+    number, or be in another group. The new root adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it adds 0.
+    These values are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the
+    sensitivity (theory 3.0, maxima). Nothing is divided by a private size.
 
     Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. The
     statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their

@@ -124,8 +124,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """An estimate of a sum from one measured table. It has the noisy value, and the number of independent noise terms for each
-    absolute weight.
+    """An estimate of a sum from one measured table. An estimate has the noisy value, and the number of independent noise terms
+    for each absolute weight.
     """
 
     value: int
@@ -222,7 +222,9 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function that takes the index of a sum. It returns the limits of this sum from measured sums of scores."""
+    """Return a function that takes the index of a sum. The returned function gives the limits of this sum from measured sums of
+    scores.
+    """
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])

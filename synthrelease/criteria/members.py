@@ -1,5 +1,5 @@
-"""Criteria about members (such as persons) instead of roots (such as households). They compare every member, or pairs of
-members.
+"""Criteria about members (such as persons) instead of roots (such as households). The criteria compare every member, or pairs
+of members.
 
 Every root is turned into several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
 the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
@@ -154,7 +154,9 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of each column of the rows of members. These are the groups that the column has in the wide record."""
+    """Return the groups of each column of the rows of members. The rows of members have the groups that the column has in the
+    wide record.
+    """
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 

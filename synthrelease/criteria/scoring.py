@@ -22,7 +22,8 @@ from synthrelease.privacy.grids import laplace_tail
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
 
-# One noisy test for all criteria of a round. It tests the smallest slack with one draw of noise (theory 4.1, least slack).
+# One noisy test for all criteria of a round. The joint test adds one draw of noise to the smallest slack (theory 4.1, least
+# slack).
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ Result = TypeVar("Result")
 MOST_THREADS = 8
 """Largest number of threads. The number of parts of a file in memory is at most two larger."""
 
-# Bytes that must be free for each thread. They cover the stack of the thread, 8 MiB by default, and the memory that it needs
-# for a part of a file.
+# Bytes that must be free for each thread. The bytes are for the stack of the thread, 8 MiB by default, and the memory that it
+# needs for a part of a file.
 _MEMORY_OF_A_THREAD = 2**26
 
 

@@ -159,8 +159,8 @@ class Linked:
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return statements by column of the wide record. A statement about a column of members applies to every slot for which
-    there is no separate statement.
+    """Return the statements about columns, with each column named as in the wide record. A statement about a column of members
+    applies to every slot for which there is no separate statement.
     """
     if linked is None:
         return dict(stated)

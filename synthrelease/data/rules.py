@@ -98,7 +98,7 @@ class Not:
 
 @dataclass(frozen=True)
 class All:
-    """The conjunction of several rules. It is true where all its parts are true."""
+    """The conjunction of several rules. The conjunction is true where all its parts are true."""
 
     parts: tuple[Rule, ...]
 

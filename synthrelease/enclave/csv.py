@@ -177,8 +177,8 @@ def _without_half_a_letter(block: bytes) -> bytes:
 #
 # pyarrow's reader is fast, but accepts files that `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
 # that is never closed. So pyarrow gets only lines for which both readers must give the same fields; the positions of quotes and
-# line ends show this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses. It says what is wrong with
-# these lines.
+# line ends show this beforehand. `csv` reads all other lines, and all lines that pyarrow refuses. The `csv` reader says what is
+# wrong with these lines.
 
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '

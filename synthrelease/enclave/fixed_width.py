@@ -23,7 +23,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
 
 _RECORD = ""  # Key of the record type among the names of columns. No name of a column is empty.
-# Number of characters of lines that are cut into cells at once. They take 16 MB if some characters are not ASCII.
+# Number of characters of lines that are cut into cells at once. Such lines take 16 MB if some characters are not ASCII.
 _CHARACTERS = 2**22
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _BLANKS = b" \t\r\0\x1a"  # Characters of a blank line, including the end-of-file character of DOS

@@ -95,7 +95,7 @@ def read_key(path: Path) -> SplitKey:
 
     Raises
     ------
-    InputError : when there is no such file, when the file has no key, or when other users have permissions on the file (not
+    InputError : when the file does not exist, when the file has no key, or when other users have permissions on the file (not
         checked on Windows).
     """
     content, problem = "", "no such file"

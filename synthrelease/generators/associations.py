@@ -81,8 +81,8 @@ class Ties:
 
 
 def mean_square_contingency(counts: np.ndarray) -> float:
-    """Return the mean square contingency of a table of two columns. This is chi-squared / n, minus the expected value under
-    independence.
+    """Return the mean square contingency of a table of two columns. The contingency is chi-squared / n, minus the expected
+    value under independence.
 
     The result is at least 0, and does not change if bins are split in proportion.
     """
@@ -543,8 +543,8 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph of connected columns that matters for two columns. This is the moral graph of the ancestors of the
-        two columns.
+        """Return the graph of connected columns that matters for two columns. The graph is the moral graph of the ancestors of
+        the two columns.
 
         Among the columns that are drawn after all others, the graph contains only columns on which the two columns depend. The
         graph connects the columns from which such a column is drawn.

@@ -194,7 +194,7 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a text that names what makes the time and memory of an attempt grow."""
+        """Return a text that names the settings with which the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
@@ -219,8 +219,8 @@ class MeasuringGenerator(Generator):
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return the budget that tables and sums share. It is the epsilon of the charge or, with Gaussian noise, the rho of the
-        charge.
+        """Return the budget that tables and sums share. The budget is the epsilon of the charge or, with Gaussian noise, the
+        rho of the charge.
         """
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 

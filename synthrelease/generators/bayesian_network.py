@@ -306,8 +306,8 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Make the marginals of all tables on shared columns equal. They are averaged with weights that are the precisions of the
-    tables.
+    """Make the marginals of all tables on shared columns equal. The marginals are averaged with weights that are the precisions
+    of the tables.
 
     Parameters
     ----------
@@ -421,7 +421,8 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
 # The bins of single rows are drawn independently from public probabilities. All of this is post-processing.
 
 _DRAWN_TOGETHER = 2**14  # Number of single rows that are processed at once, which fits into the processor's cache
-# Largest number of equal parts of [0, 1) in the look-up table. It is a power of 2, so that the part of a number is exact.
+# Largest number of equal parts of [0, 1) in the look-up table. The number of parts is a power of 2, so that the part of a
+# number is exact.
 _PARTS = 2**8
 
 

@@ -200,8 +200,8 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations that the rule forbids. These are combinations of final counts and of the columns that the rule
-    names outside of counts.
+    """Return the combinations that the rule forbids. The forbidden combinations are combinations of final counts and of the
+    columns that the rule names outside of counts.
     """
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))

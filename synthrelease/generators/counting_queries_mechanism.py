@@ -31,7 +31,8 @@ class PaperLaplace(Laplace):
 
 
 class QueryAnswers(Budgeted):
-    """The exact answers to all queries of a pool, which give noisy answers and private choices within a budget.
+    """This class holds the exact answers to all queries of a pool. It gives noisy answers and makes private choices within a
+    budget.
 
     Parameters
     ----------

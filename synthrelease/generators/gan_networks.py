@@ -162,7 +162,7 @@ class AdversarialGenerator(Generator):
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True
-    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
+    no_draft: ClassVar[str] = "The networks of this generator are tuned in a rehearsal, from a draft that runs without them."
     steps: int = Field(default=500, ge=1, le=100_000)
     batch: int = Field(default=1000, ge=1, le=100_000)
     weight_limit: float = Field(default=0.03, gt=0, le=10)
@@ -196,8 +196,8 @@ class AdversarialGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions of generated rows. They are the (rows,) columns of the conditions, and the (rows,) bins of these
-    columns.
+    """The conditions of generated rows. A condition is given by the (rows,) columns of the conditions, and the (rows,) bins of
+    these columns.
     """
 
     columns: np.ndarray
@@ -295,8 +295,8 @@ class Game:
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the generator's distribution with one axis per column. It is the mean of the products of columns, over draws
-        of the generator's noise.
+        """Return the generator's distribution with one axis per column. The distribution is the mean of the products of
+        columns, over draws of the generator's noise.
 
         Parameters
         ----------
@@ -370,7 +370,9 @@ _SWEEPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Public weights of rows, which depend on the bin of the row in one column. `weights` has a positive value for each bin."""
+    """The public weights of rows. The weight of a row depends on the bin of the row in one column. `weights` has a positive
+    value for each bin.
+    """
 
     column: int
     weights: np.ndarray

@@ -47,8 +47,8 @@ from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.settings.base import Mistake, ReleasedPrior
 
-# Rows of rare bins are counted separately. They are added to rows of the model of all other rows. All of this is
-# post-processing.
+# Rows of rare bins are counted separately. The rows of rare bins are added to rows of the model of all other rows. All of this
+# is post-processing.
 #
 # For a row in a rare bin, only the bin is known. The other columns of the row are copied from a drawn row in the nearest bin if
 # the bins of the column are ordered, otherwise from any drawn row.
@@ -396,11 +396,11 @@ class RareBinsGenerator(MarginalsGenerator):
         neighbouring bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on
         which the column is measured. A row in several rare bins counts only in the first of them, so name the rarest bin first.
         Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
-    pairs : "agreements" measures all pairs of columns with two bins in one step. It counts the rows in which the two columns of
-        a pair have the same bin, and the rows in the second bin of each column. All these counts together get the budget
-        that the pairs' tables would get. These counts have less noise than the tables: with 20 columns about 0.7 times as much,
-        or 0.4 times with Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names; with more columns,
-        it uses the strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
+    pairs : "agreements" measures all pairs of columns with two bins in one step. This setting counts the rows in which the two
+        columns of a pair have the same bin, and the rows in the second bin of each column. All these counts together get the
+        budget that the pairs' tables would get. These counts have less noise than the tables: with 20 columns about 0.7 times
+        as much, or 0.4 times with Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names; with more
+        columns, it uses the strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)

@@ -51,7 +51,9 @@ _TABLE_PRECISION = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target table of some columns. It has counts, with one axis per column, and the noise variances of the counts (> 0)."""
+    """A target table of some columns. A target table has counts, with one axis per column, and the noise variances of the
+    counts (> 0).
+    """
 
     columns: Columns
     values: np.ndarray
@@ -60,8 +62,8 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """A target sum of scores over the table of some columns. It has the score of every cell, the noisy sum, and the noise
-    variance of the sum (> 0).
+    """A target sum of scores over the table of some columns. A target sum has the score of every cell, the noisy sum, and the
+    noise variance of the sum (> 0).
     """
 
     columns: Columns
@@ -695,7 +697,9 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The parameters of one measured table. They have a clique, positions among all parameters, and the possible cells."""
+    """The parameters of one measured table. A measured table has a clique, the positions of its parameters among all
+    parameters, and its possible cells.
+    """
 
     columns: Columns
     home: int

@@ -307,7 +307,7 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noise terms. They are the noise of all published cells, and the noise of the number of kept rows.
+    """Independent noise terms. The noise terms are the noise of all published cells, and the noise of the number of kept rows.
 
     Attributes
     ----------

@@ -110,9 +110,9 @@ class CountingQueries(Generator):
 
 # MWEM (Hardt, Ligett & McSherry, NIPS 2012), native, on cell counts: pure differential privacy.
 #
-# The implementation in smartnoise-synth 1.0.8 is not used, for two reasons. It learns the bounds of its histogram from the
-# private rows. It also draws a query again, up to ten times, if the query was already measured. Its guarantee covers neither
-# (docs/generators.md).
+# The implementation in smartnoise-synth 1.0.8 is not used, for two reasons. The implementation learns the bounds of its
+# histogram from the private rows. It also draws a query again, up to ten times, if the query was already measured. Its
+# guarantee covers neither (docs/generators.md).
 
 
 class MWEM(CountingQueries):

@@ -193,8 +193,8 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[WantedCounts]:
-    """Return the target tables for raking. They are non-negative and approximately consistent, and they add up to the rows of
-    the larger area.
+    """Return the target tables for raking. The target tables are non-negative and approximately consistent, and they add up to
+    the rows of the larger area.
 
     A table is omitted if another table has all its columns, because the other table then contains its information.
     """

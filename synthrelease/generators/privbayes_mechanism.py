@@ -117,7 +117,7 @@ def _choose_structure(
 def _measure(
     marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
 ) -> list[NoisyTable]:
-    """Measure one joint table per column with noise. Its axes are (parents..., column).
+    """Measure one joint table per column with noise. The axes of a table are (parents..., column).
 
     Privacy
     -------

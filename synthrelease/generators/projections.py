@@ -75,7 +75,8 @@ class Projection(SpecTable):
 # Stricter face privacy: no combination of bins of a few columns is rare (theory 7.2, frequent combinations).
 
 MOST_CHOICES = 5_000
-"""Largest number of column sets that are checked repeatedly: all triples of 31 columns, or all pairs of 100 columns."""
+"""Largest number of column sets that are checked repeatedly. This many sets are all triples of 31 columns, or all pairs of 100
+columns."""
 
 
 class FrequentCombinations(Projection):

@@ -66,9 +66,9 @@ def run_aim(
 
     Privacy
     -------
-    rho-zero-concentrated for adding or removing a record. Every measured table gets Gaussian noise at 1 / (2 sigma^2), l2
-    sensitivity 1. Every choice is an exponential mechanism of cost epsilon^2 / 8 on weighted l1 errors, whose sensitivity is
-    the largest weight. The library adds up the costs, and the last round takes the rest of rho.
+    The mechanism is rho-zero-concentrated for adding or removing a record. Every measured table gets Gaussian noise at 1 / (2
+    sigma^2), l2 sensitivity 1. Every choice is an exponential mechanism of cost epsilon^2 / 8 on weighted l1 errors, whose
+    sensitivity is the largest weight. The library adds up the costs, and the last round takes the rest of rho.
     """
     from mbi.junction_tree import hypothetical_model_size
     from snsynth.aim import aim as library

@@ -95,7 +95,9 @@ class Cap:
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that the tables of the scout share. It is an epsilon for a pure cap, and a rho otherwise."""
+        """Return the budget that the tables of the scout share. The budget is an epsilon for a pure cap, and a rho
+        otherwise.
+        """
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
@@ -103,7 +105,7 @@ class Cap:
 
         Parameters
         ----------
-        cost : a part of `cost`, above 0. It is an epsilon for a pure cap, and a rho otherwise.
+        cost : a part of `cost`, above 0. The cost is an epsilon for a pure cap, and a rho otherwise.
         moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbours. The defaults are for
             a table of counts.
         """

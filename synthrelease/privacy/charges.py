@@ -87,7 +87,7 @@ def rounded_down(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A node of the charge tree. It states the cost of a mechanism, or of a composition of mechanisms.
+    """A node of the charge tree. A node states the cost of a mechanism, or of a composition of mechanisms.
 
     Attributes
     ----------
@@ -372,7 +372,8 @@ def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tup
     ----------
     way : the rule in `RowsRule`.
     n_file, n : the number of rows of the file, and the number of rows that the release uses.
-    persons : number of persons in the file, if a key identifies persons. The number of rows is then not public. None otherwise.
+    persons : number of persons in the file, if a key identifies persons. In this case the number of rows is not public. None
+        otherwise.
     """
     schema = "the schema: columns, bounds, bins and categories"
     if way == "exact":

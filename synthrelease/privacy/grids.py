@@ -1,5 +1,5 @@
-"""Compute the public properties of the noise of a statistic. These are the grid on which the statistic is released, the
-standard deviation of the noise, and its tails.
+"""Compute the public properties of the noise of a statistic. The properties are the grid on which the statistic is released,
+the standard deviation of the noise, and its tails.
 
 This module draws no noise and receives no private value. `privacy.noise` draws noise on these grids, and readers of a release
 use the same functions.
@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyFigure:
-    """A released statistic. It has the noisy value, and the standard deviation of the noise in the same units."""
+    """A released statistic. A statistic has the noisy value, and the standard deviation of the noise in the same units."""
 
     value: float
     noise_sd: float
 
 
 class NoiseGrid(NamedTuple):
-    """The public grid of a statistic. It has a step, and the integer sensitivity of the statistic in steps
+    """The public grid of a statistic. A grid has a step, and the integer sensitivity of the statistic in steps
     (`laplace_figure`).
     """
 

@@ -431,8 +431,8 @@ def open_ledger(
 
     Parameters
     ----------
-    dataset : the steward's name for the private data. It is not a hash of the data, because a hash would reveal something about
-        the data.
+    dataset : the steward's name for the private data. The name is not a hash of the data, because a hash would reveal something
+        about the data.
     limit, delta_limit : the largest epsilon and delta that all releases together may cost. These limits cannot be changed
         later.
 

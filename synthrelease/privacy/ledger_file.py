@@ -74,12 +74,12 @@ class Notes:
     ----------
     piece : the piece of the register that the release reads; None for all rows.
     split : for an entry that records a split of the register, the split; such an entry costs nothing.
-    year, again : the year of the release (None without a plan over years), and whether the release replaces a release of this
-        year that published nothing.
+    year, again : the year of the release, and whether the release replaces a release of this year that published nothing. The
+        year is None without a plan over years.
     horizon : for an entry that records a plan over years, the plan; such an entry costs nothing.
     cap : for a scout, the cap on the scout and a release after it.
-    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. It is "" if each row is a
-        record.
+    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. The digest is "" if each row
+        is a record.
     scouted : for a release after a scout, the number of the scout's entry. The two entries add up to the cap.
     """
 
@@ -202,7 +202,7 @@ Row = tuple[int | str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The state of a ledger. It has the number of charges and the hash of the last charge."""
+    """The state of a ledger. The state has the number of charges and the hash of the last charge."""
 
     number: int
     hash: str
@@ -210,8 +210,8 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One entry of a ledger. It has the start of its run (UTC), its purpose and its cost. `hash` covers this entry and all
-    earlier entries.
+    """One entry of a ledger. An entry has the start of its run (UTC), its purpose and its cost. `hash` covers this entry and
+    all earlier entries.
 
     `previous` is the hash of the preceding entry. `domain` is the digest of the public domain of a release that publishes its
     number of rows exactly, otherwise None.
@@ -671,8 +671,8 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Return an error for an error of SQLite. It has the expected content, the content that was found, and the next step.
-    SQLite's own message is not used, because it could quote the file.
+    """Return an error for an error of SQLite. The error has the expected content, the content that was found, and the next
+    step. SQLite's own message is not used, because it could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -466,7 +466,8 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
     return Loss(min(loss.epsilon, epsilon), min(loss.delta, tidy_up(share * loss.delta)))
 
 
-# A plan over years is made before the first year is released. It gives each person a guarantee for all years of a register.
+# A plan over years is made before the first year is released. Such a plan gives each person a guarantee for all years of a
+# register.
 #
 # The number of records of a person is limited in the file of one year, and in the files of all years together. Replacing these
 # records changes a year's release by as many steps as the person has records in that year. So the losses of the most expensive
@@ -480,9 +481,9 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
     guarantee.
 
     Epsilon is the sum over years of k_t times the year's epsilon, with k_t at most `in_year` and the sum of k_t at most
-    `in_all`. It is largest when the most expensive years have as many records as possible. The delta of k records increases
-    with the year's epsilon, and more than in proportion to k. So it is computed with the largest epsilon of all years, for as
-    many records as possible in as few years as possible.
+    `in_all`. The sum is largest when the most expensive years have as many records as possible. The delta of k records
+    increases with the year's epsilon, and more than in proportion to k. So it is computed with the largest epsilon of all
+    years, for as many records as possible in as few years as possible.
 
     Parameters
     ----------

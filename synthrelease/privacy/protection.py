@@ -82,8 +82,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Return the result of an action. An InputError is raised again without its cause. Its message gets the texts `before` and
-    `after`.
+    """Return the result of an action. An InputError is raised again without its cause. The message of the new error gets the
+    texts `before` and `after`.
     """
     try:
         return action()

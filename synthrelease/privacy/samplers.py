@@ -249,7 +249,7 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
     """Return the tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest digit first.
 
-    The last table is unbounded. It holds the value of all further digits together.
+    The last table is unbounded. The last table holds the value of all further digits together.
     """
     laws, rate = list[Geometric](), 1 / scale
     while rate * _ONE_TABLE < 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 # Distributions of the hidden number K of rounds, and their cost ("price") for pure rounds (theory 2b, price of a distribution).
-# The loop draws K from a public distribution that was fixed beforehand, and runs at most K rounds. It publishes the first
+# The loop draws K from a public distribution that was fixed beforehand, and runs at most K rounds. The loop publishes the first
 # accepted round, or "nothing". For epsilon-DP rounds, the loop costs `law.price(epsilon)`, and no less, because some epsilon-DP
 # round attains this cost (theory 2b.1, price). The computed costs ("prices") are rounded up to multiples of 1e-7, and exceed
 # the exact costs by less than 1e-6.

@@ -333,7 +333,7 @@ class CriterionPart(Part):
         return self.value_of(Score, one_noise=self.noise)
 
 
-# The selection in release.json. It states how rounds were repeated, and how each round was judged.
+# The selection in release.json. The selection states how rounds were repeated, and how each round was judged.
 
 
 class JointTestPart(Part):
@@ -361,8 +361,8 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """The selection. It states the number of configurations, the test that decided a round, and the distribution of the number
-    of rounds.
+    """The selection. The selection states the number of configurations, the test that decided a round, and the distribution of
+    the number of rounds.
 
     `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
     binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with

@@ -57,8 +57,8 @@ class Measurements:
     ----------
     tables : the noisy tables on the released bins.
     sums : measured sums of scores that the released bins determine.
-    times : upper bound on the mean number of measurements before the release. This is 1 if all rounds share the measurements,
-        otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
+    times : upper bound on the mean number of measurements before the release. The bound is 1 if all rounds share the
+        measurements, otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
     bins : the largest number of transformations whose bins the tables could have been released on, if all rounds share the
         measurements. The choice among these transformations depends on the noise. Otherwise `bins` is 1, because each round
         drew its bins before it measured.
@@ -78,7 +78,7 @@ class PublishedRelease:
     ----------
     folder : the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : the files that the guarantee covers. It states `file_rows`, and the `way` in which the number of rows was
+    domain : the files that the guarantee covers. The domain states `file_rows`, and the `way` in which the number of rows was
         determined.
     charges : the charge tree that adds up to the guarantee.
     criteria : the released value of every acceptance criterion, with the threshold and the noise of this value.
@@ -201,12 +201,12 @@ class PublishedRelease:
 
         "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
         then have two errors only: the error of the noise, and the error of drawing the rows. "mostly noise" means that such a
-        table was measured, but its noise is larger than the association and than what chance alone would show. It is also
-        returned if the fit, because of its prior, reproduces less than 0.8 of an association. "in part" means that no measured
-        table had all the columns. The rows then have only the part of the association that the columns in `through` explain. So
-        the order of means or the sign of a slope can differ from the file. "no" means that the columns are independent in the
-        released rows, whatever their association in the file is. "not known" means that the tables of the generator are not
-        published.
+        table was measured, but its noise is larger than the association and than what chance alone would show. "mostly noise"
+        is also returned if the fit, because of its prior, reproduces less than 0.8 of an association. "in part" means that no
+        measured table had all the columns. The rows then have only the part of the association that the columns in `through`
+        explain. So the order of means or the sign of a slope can differ from the file. "no" means that the columns are
+        independent in the released rows, whatever their association in the file is. "not known" means that the tables of the
+        generator are not published.
 
         Parameters
         ----------

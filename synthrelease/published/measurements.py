@@ -68,7 +68,8 @@ class IntendedEstimatePart(Part):
     Attributes
     ----------
     question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a question
-        about a share. Its estimate and its interval are the share times the number of rows that the rules keep.
+        about a share. The estimate and the interval of such a question are the share times the number of rows that the rules
+        keep.
     estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
     low, high : the interval for the kept rows of the file, by exact values, with six digits; null for an open end.
     binned_low, binned_high : the interval for the mean of representative values, which is the quantity that `estimate`
@@ -211,8 +212,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """A measured sum. It adds up the scores of bins (`steps`) or the exact values of rows. `own_values` then states the
-    smallest and the largest contribution of a row.
+    """A measured sum. A measured sum adds up the scores of bins (`steps`) or the exact values of rows. `own_values` then states
+    the smallest and the largest contribution of a row.
     """
 
     sum: str

@@ -124,7 +124,7 @@ class MembersPart(Part):
 
     Attributes
     ----------
-    key : the first column of the two files. It contains the number of a root, from 1; no other file contains this number.
+    key : the first column of the two files. The key contains the number of a root, from 1; no other file contains this number.
     size : the column of the table with the number of members of a root.
     most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
     more : treatment of roots with more than `most` members. "first" keeps the first members, and "drop" excludes the root.
@@ -455,8 +455,8 @@ class SeriesPart(Part):
     Attributes
     ----------
     total_epsilon_exact, total_delta_exact : the total loss of a person with records in all releases, including this release
-        (theory 1.1, sequential composition). Both are null if one of the releases promises nothing to a person. An erratum and
-        the release that it corrects count as one release.
+        (theory 1.1, sequential composition). Both totals are null if one of the releases promises nothing to a person. An
+        erratum and the release that it corrects count as one release.
     years : the plan over years; absent without such a plan.
     """
 
@@ -587,8 +587,8 @@ class ImputationPart(Part):
     donors : required number of rows that agree with a row. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
     rows : number of released rows with a missing value that the rules do not require.
-    smallest : the minimum number of rows with the values of one donor. It is also the minimum number of times that each row of
-        a copy occurs.
+    smallest : the minimum number of rows with the values of one donor. This number is also the minimum number of times that
+        each row of a copy occurs.
     failed : reason why there are no copies; empty if there are copies.
     """
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from synthrelease.data.synthetic_table import SyntheticTable
 
-# The rows of CSV and Parquet files as bin indices. They are read in batches, because a wide table has far more values than
+# The rows of CSV and Parquet files as bin indices. The rows are read in batches, because a wide table has far more values than
 # labels.
 
 ROWS_PER_BATCH = 50_000
@@ -306,18 +306,20 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
     )
 
 
-# Roots and their members in two files, data.csv and members.csv. They are read as wide rows. The key of a root is its number,
-# counted from 1 in the order of the file. The members of a root follow each other in the order of the slots.
+# Roots and their members in two files, data.csv and members.csv. Roots and members are read as wide rows. The key of a root is
+# its number, counted from 1 in the order of the file. The members of a root follow each other in the order of the slots.
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the shape of data.csv with roots. It has the key and the columns of roots, including the number of members."""
+    """Return the shape of data.csv with roots. The file has the key and the columns of roots, including the number of
+    members.
+    """
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return the shape of members.csv. It has the key of the root and the columns of a member."""
+    """Return the shape of members.csv. The file has the key of the root and the columns of a member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 

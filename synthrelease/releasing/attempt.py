@@ -109,8 +109,8 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Raises
     ------
-    InputError : when the folder is not a release, `[series] earlier` does not name it, its neighbours are defined differently,
-        its rows do not agree with its release.json, or its bins do not fit.
+    InputError : when the folder is not a release, or when `[series] earlier` does not name this release. Also when the
+        neighbours of the release are defined differently, its rows do not agree with its release.json, or its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()

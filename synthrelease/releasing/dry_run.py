@@ -166,8 +166,8 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its pieces. They have the interface of private counts. The rows are the same at every
-    call.
+    """Return the made-up table, or its pieces. The made-up table has the interface of private counts. The rows are the same at
+    every call.
     """
     pieces = _pieces(spec, table)
     if len(pieces) == 1:

@@ -147,8 +147,8 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round. It has a value only if the round is accepted, and the type and place of an error only if the round
-    failed after the noise.
+    """The result of a round. A round has a value only if the round is accepted, and the type and place of an error only if the
+    round failed after the noise.
     """
 
     verdict: Verdict

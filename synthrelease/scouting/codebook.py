@@ -10,7 +10,8 @@ states the kind of the column. `limits` is a list of numbers, and a bin always b
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min` and `max`.
 
-XML: a DDI-Codebook, as IPUMS and NCHS publish with a file of fixed width, with the position of each column in the line.
+An XML codebook is a DDI-Codebook. IPUMS and NCHS publish such codebooks with files of fixed width, and state the position of
+each column in the line.
 
 Files of Stata, SAS and SPSS carry labels, codelists and codes for missing values. The labels are read from public files only.
 The labels of a private file are words that somebody wrote about its records, and no public rule says what they may contain.
@@ -112,8 +113,8 @@ class Codebook:
     ----------
     entries : information about each column, by name.
     positions : positions of the columns in a file of fixed width; None if the codebook states no positions.
-    key : name of the column that links the two record types of a hierarchical file, such as persons to households. It is None
-        for other files.
+    key : name of the column that links the two record types of a hierarchical file, such as persons to households. The key is
+        None for other files.
     """
 
     entries: Mapping[str, CodebookEntry] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Choose the cells in which a scout counts each column, from the codebook and from noisy counts alone.
 
-Each code has a cell. Numbers are counted twice. The first table of a numeric column has public cells. They are intervals of one
-width if the bounds are near each other. Otherwise they are cells with limits at 1, 2 and 5 times powers of ten, and a cell for
+Each code has a cell. Numbers are counted twice. The first table of a numeric column has public cells. The cells are intervals
+of one width if the bounds are near each other. Otherwise they are cells with limits at 1, 2 and 5 times powers of ten, and a
+cell for
 0. Cells with many rows are cut into round steps for the second table.
 """
 

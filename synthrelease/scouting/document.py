@@ -1,5 +1,5 @@
-"""Define scout.json, the document of a scout. It has noisy counts, the facts of the codebook, and the privacy cost of the
-counts.
+"""Define scout.json, the document of a scout. The document has noisy counts, the facts of the codebook, and the privacy cost of
+the counts.
 
 Everything in the document may be published.
 """

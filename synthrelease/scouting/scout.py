@@ -70,7 +70,7 @@ class Scouting:
     title : title of the scout for its pages.
     columns : columns to count, as the codebook describes them.
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
-    unit : the unit that the guarantee protects. It is a row, or all rows of a person with the same key.
+    unit : the unit that the guarantee protects. The unit is a row, or all rows of a person with the same key.
     cap : the budget of scout and release together.
     rows : number of rows that the steward states; with a key, number of persons.
     """

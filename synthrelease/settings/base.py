@@ -127,8 +127,8 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration that only a comparison with the schema shows. It has the field, the expected
-    value, and the value found.
+    """A mistake in a table of the configuration that only a comparison with the schema shows. A mistake has the field, the
+    expected value, and the value found.
     """
 
     field: str

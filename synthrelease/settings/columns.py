@@ -255,8 +255,8 @@ class ColumnTable(SpecTable):
         format that it fits. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
         `bounds = [15, 74]`.
-    bounds_by : the source of the bounds. It shows readers that the bounds are not from the private file. Example: `bounds_by =
-        "The registry's handbook"`, `bounds = [15, 74]`.
+    bounds_by : the source of the bounds. The source shows readers that the bounds are not from the private file. Example:
+        `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that is listed here is never a missing value. Example:
         `categories = { M = ["0", "male"], F = ["1", "female"] }`.

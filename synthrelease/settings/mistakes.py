@@ -28,7 +28,7 @@ def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
 
-# Mistakes in the two files. They are collected so that a steward sees all mistakes at once.
+# Mistakes in the two files. Mistakes are collected so that a steward sees all mistakes at once.
 
 Model = TypeVar("Model", bound=BaseModel)
 

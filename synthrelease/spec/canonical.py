@@ -39,7 +39,7 @@ BY_DIGEST = "sha256:"
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table that generators start from. It has a path, and the digest of the content at the time when the
+    """A public table that generators start from. A public table has a path, and the digest of the content at the time when the
     specification was loaded.
     """
 

@@ -93,8 +93,8 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the formats of the dates of a column. They are the format of its source and, if it differs, the format of the
-    dates that are subtracted.
+    """Return the formats of the dates of a column. The formats are the format of its source and, if it differs, the format of
+    the dates that are subtracted.
     """
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
@@ -326,7 +326,8 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return the parsed rules, each with the kinds of rows to which it applies, and their tables with levels written out.
+    """Return two lists. The first has the parsed rules, each with the kinds of rows to which the rule applies. The second has
+    the tables of the rules, with levels written out.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """The result if the two files were changed since they were tried. It has the command that tried them, and the changed
-    parts.
+    """The result if the two files were changed since they were tried. The result has the command that tried them, and the
+    changed parts.
     """
 
     by: str

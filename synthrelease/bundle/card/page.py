@@ -64,7 +64,7 @@ def search_engines(dataset: Dataset) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-# The words of the public part in one language. They are sentences of the framework and texts of the publisher.
+# The words of the public part in one language. The words are sentences of the framework and texts of the publisher.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +143,13 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
     }
 
 
-# The variables of the card's templates. They are release.json, the released counts, and texts.
+# The variables of the card's templates. The variables are release.json, the released counts, and texts.
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfAllLanguages:
-    """The content of the card that all languages share. It has the preserved associations, the values of `figures_of`,
-    pictures, and the digest of release.json.
+    """The content of the card that all languages share. The shared content has the preserved associations, the values of
+    `figures_of`, pictures, and the digest of release.json.
     """
 
     carried: Associations | None

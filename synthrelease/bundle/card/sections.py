@@ -105,8 +105,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return a part of a sentence. It names the associations in a question that the rows do not preserve, or preserve only for
-    some members. The result may be empty.
+    """Return a part of a sentence. The text names the associations in a question that the rows do not preserve, or preserve
+    only for some members. The result may be empty.
     """
     if associations is None:
         return ""
@@ -387,7 +387,9 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Return a description of a bin. It states the values, edges or categories of the bin, or that the value is missing."""
+    """Return a description of a bin. The description states the values, edges or categories of the bin, or that the value is
+    missing.
+    """
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -610,7 +612,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
 
-# The rare groups of a release. They are bins of which only the number of rows was measured.
+# The rare groups of a release. The rare groups are bins of which only the number of rows was measured.
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:

@@ -223,7 +223,9 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether the bin's edges match its label. Its number must match the label or lie inside the bin."""
+    """Return whether the bin's edges match its label. The representative value of the bin must match the label or lie inside
+    the bin.
+    """
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)

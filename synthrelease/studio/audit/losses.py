@@ -579,8 +579,8 @@ def _steep(family: ModuleType, fit: Mechanism, table: Table, entropy: SystemEntr
 _TREE = 0, 0, 4, 6, 6, 6, 11, 11, 13, 21, 21, 21, 21, 22, 23, 24, 24, 24, 26, 27, 29, 29, 30, 30
 _OTHER_TREE = 0, 2, 3, 4, 5, 7, 9, 9, 11, 11, 13, 13, 13, 14, 16, 17, 17, 19, 19, 21, 23, 25, 27, 29
 _ROUNDS = 0, 0, 3, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14, 14, 14, 15
-# The cells of 24 records in columns of two bins, chosen so that the candidate tables have similar errors. Between neighbours
-# some of these errors rise and others fall.
+# The cells of 24 records in columns of two bins. These cells were chosen so that the candidate tables have similar errors.
+# Between neighbours some of these errors rise and others fall.
 _OTHER_ROUNDS = 0, 0, 2, 3, 4, 5, 5, 5, 5, 7, 8, 10, 12, 12, 12, 13, 13, 13, 13, 13, 14, 14, 14, 15
 
 _TWO_STEPS = (
@@ -611,7 +611,9 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
 
 
 def faulty_losses() -> Iterator[LossCase]:
-    """Yield known faults: every case with twice its epsilon or mu, and mechanisms with a fault."""
+    """Yield known faults, which the audit must find. They are every case with twice its epsilon or mu, and mechanisms with a
+    fault.
+    """
     for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
     for fault in (_CountedOnce(), _FreeChoices(), _WithoutNoise()):

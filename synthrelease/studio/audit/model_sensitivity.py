@@ -34,7 +34,7 @@ PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4
 
 
 _WHOLE = 24 * STEPS  # A number D that every scale of noise divides, so every loss is a whole multiple of 1/D
-# The cases for the generator of marginals. They have tables, sums, and bins of column b that are counted separately.
+# The cases for the generator of marginals. The cases have tables, sums, and bins of column b that are counted separately.
 _MEASURED = (
     ("a:b", None, None),
     ("a + 2 b", None, None),

@@ -190,7 +190,7 @@ def smoothness(neighbours: Neighbours) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An answer that may be published. It has the noisy value and the public parameters of the noise."""
+    """An answer that may be published. An answer has the noisy value and the public parameters of the noise."""
 
     value: float
     epsilon: float

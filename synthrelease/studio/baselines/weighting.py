@@ -84,7 +84,7 @@ class PostStrata:
         strata = self._strata(respondents)
         for stratum, total in enumerate(self.totals):
             base = np.sort(respondents.base_weights[strata == stratum])[::-1]
-            remaining = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum of the base weights without the k largest ones
+            remaining = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum of the base weights without the k largest weights
             comes = self.largest_base / (self.largest_base + remaining)
             stays = base[0] / (base[0] + remaining[1:]) if len(base) else base
             yield total * np.maximum(comes, np.append(stays, 1.0))

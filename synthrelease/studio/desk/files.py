@@ -83,7 +83,7 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 Changes = Mapping[str, Sequence[Edit]]
 """The edits of the "configuration" and of the "acceptance" file."""
 Step = Callable[["BothTexts", ReleaseSpec], Changes]
-"""Function that returns the changes of one control. It gets the contents of both files before these changes."""
+"""Function that returns the changes of one control. The function gets the contents of both files before these changes."""
 MOST_KEPT = 20
 """The largest number of earlier contents that are remembered to show what another program changed."""
 

@@ -102,8 +102,8 @@ def share_of_frequent(texts: Mapping[str, int]) -> float:
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the frequent codes, the most frequent code first. They are up to 39 codes, each with at least 0.25% of the
-    rows.
+    """Return the frequent codes, the most frequent code first. There are up to 39 frequent codes, each with at least 0.25% of
+    the rows.
     """
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
@@ -173,8 +173,8 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
 
 def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
-    """Return a column of whole numbers and an open class, such as 0, 1, ..., 89, 90+, in about 20 groups of 2, 5, 10, ... at
-    most; None for other columns.
+    """Return a column of whole numbers and an open class, such as 0, 1, ..., 89, 90+, in groups of 2, 5, 10, ... numbers. There
+    are about 20 groups at most. The result is None for other columns.
     """
     numbers = [float(text) for text in column.codes if NUMBER.fullmatch(text)]
     if len(numbers) < len(column.codes) - 2 or not all(map(float.is_integer, numbers)):

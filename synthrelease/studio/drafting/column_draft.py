@@ -320,8 +320,8 @@ class Answers:
     missing_values : strings that stand for a missing answer in this column.
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
-    below_zero : the texts in `missing_values` that are negative codes without a label, in a quantity whose other values are not
-        negative.
+    below_zero : the strings in `missing_values` that are negative codes without a label. The other values of the column are a
+        quantity that is not negative.
     shared : whether another column that is no key has many of these strings, as a second diagnosis does.
     named_by : column of the file from which the labels come; empty if the labels come from the codebook or do not exist.
     """
@@ -797,7 +797,9 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a string. It has 9 for each digit, A for each run of letters, and other characters as they are."""
+    """Return the pattern of a string. The pattern has 9 for each digit, A for each run of letters, and other characters as they
+    are.
+    """
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 

@@ -649,7 +649,8 @@ FORMATS = (
 )
 """The formats in the order in which they are tried. If several formats fit, the first is used; the draft states the format."""
 
-# Dates that programs and clerks write in place of a missing date, in addition to dates in years such as 9999.
+# These are the dates that programs and clerks write in place of a missing date. Dates in years such as 9999 also stand for a
+# missing date.
 _FILLERS = frozenset(WORDS["missing"]["days"])
 # A filler is more than 5 times as frequent as any other date, or more than 3,653 days (ten years) from all other dates.
 _OFTEN, _APART = 5, 3653
@@ -1007,7 +1008,7 @@ def _read_answers(
     return _with_shared_texts(answers), questions
 
 
-# The part in which the names of the columns of a block differ. It is a number, or a single letter at the end.
+# The part in which the names of the columns of a block differ. This part is a number, or a single letter at the end.
 _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 
 

@@ -311,8 +311,8 @@ def one_of_each(
 ) -> list[CriterionDraft | str | None]:
     """Return the outcomes with one criterion of each pair of alternatives replaced by None.
 
-    The alternative uses representative values of bins. It is kept if the criterion with exact values is left out, or if the
-    threshold of that criterion is more than three times as large.
+    The alternative uses representative values of bins. The alternative is kept if the criterion with exact values is left out,
+    or if the threshold of that criterion is more than three times as large.
     """
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):

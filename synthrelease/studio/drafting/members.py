@@ -175,7 +175,9 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return a column in the form that [members] allows. It has coarse bins only, and no codes that share a bin."""
+    """Return a column in the form that [members] allows. The column then has coarse bins only, and no codes that share a
+    bin.
+    """
     if column.bins and column.facts:
         bins = replace(column.bins, fine=column.bins.coarse)
         return replace(column, bins=bins, facts=replace(column.facts, numbers=column.numbers_of_bins))

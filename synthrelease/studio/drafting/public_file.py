@@ -678,8 +678,8 @@ def one_to_one(
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
     """Return the frequencies of the values of a column in descending order.
 
-    The result is None for columns that are not compared. These are keys, numbers with fractions, and columns that are nearly
-    constant.
+    The result is None for columns that are not compared. Such columns are keys, numbers with fractions, and columns that are
+    nearly constant.
     """
     n_texts = len(column.texts)
     if not 2 <= n_texts <= column.rows / 2 or left_out_as_key(column) or (column.are_numbers and not column.are_whole):

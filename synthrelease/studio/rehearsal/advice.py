@@ -455,7 +455,7 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """The expected results of the chosen plan. They come from new attempts that had no influence on the choice.
+    """The expected results of the chosen plan. The results come from new attempts that had no influence on the choice.
 
     Attributes
     ----------
@@ -487,7 +487,7 @@ class Proposal:
     wanted : the largest probability that no table is found, as the steward wants it.
     offers : the offer for every tried generation budget, the smallest budget first.
     chosen : the cheapest offer; None if no offer finds a table often enough.
-    judgement : the expected results of the chosen offer. It is None without a choice, or if there was no time left.
+    judgement : the expected results of the chosen offer. The judgement is None without a choice, or if there was no time left.
     without_limit : epsilon of a release with the chosen budget and no limit on its rounds. The rounds then cost twice the
         epsilon of one round.
     """

@@ -1,8 +1,8 @@
 """Divide the epsilon of a release among measured tables, sums and the joint test, by tries on public data (`allocate`).
 
 **Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens every
-criterion. The stage computes the step with which criteria are least likely to fail, at the same total. It compares the whole
-step and half of the step with the present allocation of the budget. All three allocations use the same noise on the same
+criterion. The stage computes the step with which criteria are least likely to fail, at the same total. The search compares the
+whole step and half of the step with the present allocation of the budget. All three allocations use the same noise on the same
 populations (`run_tries`), so that only the allocations differ. The comparison uses the probability of passing with wider noise
 in the joint test. The share of successful tries shows no differences if nearly all tries succeed or nearly all fail.
 
@@ -69,10 +69,10 @@ class MeasuredPart:
     Attributes
     ----------
     place : the index of the term in its setting.
-    texts : the terms after the weight. They are the sums that share one noise, or one table or sum.
+    texts : the terms after the weight. The terms are the sums that share one noise, or one table or sum.
     number : the number of tables.
-    kept : whether the part keeps its budget. It does if it contains the design weight or the random groups of clusters, because
-        readers use these columns and no criterion judges them.
+    kept : whether the part keeps its budget. A part keeps its budget if it contains the design weight or the random groups of
+        clusters, because readers use these columns and no criterion judges them.
     """
 
     field: Field
@@ -300,8 +300,8 @@ def few_digits(value: Fraction) -> Fraction:
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")
 
 
-# Populations on which an allocation is tried. They are the public table, and other tables that are made from it by removing
-# rows.
+# Populations on which an allocation is tried. The populations are the public table, and other tables that are made from it by
+# removing rows.
 #
 # The private table is another population than the public table. An allocation that is good on the public table may be good only
 # by accident, for example because of the number of rows in its rarest bin. So other populations are made. In three columns,
@@ -664,8 +664,8 @@ class AllocationOutcome:
 
 
 class Search:
-    """A search for an allocation in three parts. It improves the allocation in steps, chooses an allocation on new noise, and
-    judges the choice on further noise and populations.
+    """A search for an allocation in three parts. The search improves the allocation in steps, chooses an allocation on new
+    noise, and judges the choice on further noise and populations.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Attack releases of public data: guess membership, a value of a person, and the whole row of a person. Tried, not proved.
 
 The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks in this module illustrate the
-guarantee on public rows. They compare the share of an intruder's right guesses with the largest share that the guarantee
+guarantee on public rows. The attacks compare the share of an intruder's right guesses with the largest share that the guarantee
 allows. An attack that is right more often than allowed contradicts the claim. An attack that is right less often proves
 nothing, because better attacks may exist.
 """
@@ -110,8 +110,9 @@ class FitEvidence:
     log_ratio : the logarithm of a ratio of two likelihoods of the noisy tables under the claimed noise: the likelihood for the
         first twin, divided by the likelihood for the second twin. NaN without tables.
     allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
-    rows : for each set of columns, a difference of two numbers of synthetic rows. It is the number of rows that agree with the
-        row of the first twin, minus the number that agree with the row of the second twin. Empty if no rows were made.
+    rows : for each set of columns, a difference of two numbers of synthetic rows. The difference is the number of rows that
+        agree with the row of the first twin, minus the number that agree with the row of the second twin. Empty if no rows were
+        made.
     """
 
     twin: int
@@ -188,7 +189,7 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
     Parameters
     ----------
     index : index of the configuration.
-    number : number of this pair of fits. It determines the noise of the fits.
+    number : number of this pair of fits. The number determines the noise of the fits.
 
     Privacy
     -------

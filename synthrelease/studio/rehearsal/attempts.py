@@ -203,7 +203,9 @@ def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) 
 
 
 def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensitivities: Sequence[float | None]) -> float:
-    """Return the probability that all criteria pass, over the Laplace noise of their values. It is 0 if there are no values."""
+    """Return the probability that all criteria pass, over the Laplace noise of their values. The probability is 0 if there are
+    no values.
+    """
     if not figures:
         return 0.0
     product = 1.0

@@ -386,14 +386,14 @@ def _largest(figures: Sequence[float]) -> float:
     return math.nan if any(math.isnan(figure) for figure in figures) else max(figures)
 
 
-# Problems of a threshold: it cannot be met, it is stricter than chance, or meeting it shows nothing.
+# A threshold has a problem if no table can meet it, if it is stricter than chance, or if meeting it shows nothing.
 
 Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A problem of a threshold. It has a sentence, and its kind for programs."""
+    """A problem of a threshold. A problem has a sentence, and its kind for programs."""
 
     kind: Kind
     text: str

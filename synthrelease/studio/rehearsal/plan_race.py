@@ -59,8 +59,8 @@ _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))  # Eps
 AIMED = Fraction(2)
 """Epsilon of a whole release above which the draft asks the steward whether the release is worth its cost."""
 TELLING = 1.25
-"""The preserved share is estimated if the distance of independent columns is at least this multiple of the distance of another
-sample."""
+"""The preserved share is estimated only if independent columns are clearly further from the file than another sample is. Their
+distance must be at least this multiple of the distance of the other sample."""
 BETTER = 0.05
 """Least gain in the preserved share for which a draft uses wider bins or a generator without published tables."""
 CLEARLY = 0.02

@@ -84,8 +84,8 @@ def risk_report(
     number of these rows that agree with i in all other columns, too.
 
     mean_risk : sum_i I_i / n, the expected share of persons whose own row is picked among the matches. I_i is the mean over the
-        copies of 1/s, or of 0 where s = 0. This assumes, as the source does, that one of the matching rows belongs to the
-        person. Synthetic rows belong to nobody, so `mean_risk` is an upper bound.
+        copies of 1/s, or of 0 where s = 0. The computation assumes, as the source does, that one of the matching rows belongs
+        to the person. Synthetic rows belong to nobody, so `mean_risk` is an upper bound.
     highest_risk : the largest I_i.
     mean_risk_of_original : mean_risk if the original itself were released, for comparison.
     correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match agrees

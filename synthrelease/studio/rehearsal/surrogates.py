@@ -526,7 +526,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
     """Return the arrays of a table of shares or counts.
 
     A row has bands of the given columns, then one number for each band of `across`. Without `across`, the last band of a row is
-    a band of the column itself, and one number follows.
+    a band of the column itself, and one number follows the bands.
 
     Raises
     ------
