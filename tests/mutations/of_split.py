@@ -41,7 +41,7 @@ OF_THE_SPLIT = (
         tests=(f"{SUMS}::test_a_record_of_another_number_pays_for_two_pieces",),
     ),
     Mutation(
-        name="split: a release of all rows is compared with what all of them paid",
+        name="split: a release of all rows is compared with the sum of all pieces",
         breaks="the most expensive piece exceeds the limit",
         place="privacy.subsets:Spent.before",
         old="self.most",
