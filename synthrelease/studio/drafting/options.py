@@ -530,7 +530,7 @@ class UnitAnswer:
         heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
         none = no_key({key: often for key, often in zip(keys, times, strict=True) if key})
         with_key = ~np.isin(every, [place for place, key in enumerate(keys) if key in ("", none)])
-        persons = every[with_key]
+        persons = every[with_key].astype(np.int64)
         of_each = np.unique(persons, return_counts=True)[1]
         behind, differ = len(persons) - len(of_each), dict[str, float]()
         for name, (texts, codes) in rows.items():

@@ -597,7 +597,7 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
     """
     rows, codes = every_row(file, list(answers), every=-(-file.n_rows // MOST_ROWS)), dict[str, np.ndarray]()
     for source, column in answers.items():
-        index, (texts, of_rows) = {text: code for code, text in enumerate(column.texts)}, rows[source]
+        index, (texts, of_rows) = {text: code for code, text in enumerate(column.texts)}, rows.pop(source)
         plain = (text.replace(",", ".") if file.input.decimal == "," and text not in index else text for text in texts)
         codes[source] = np.array(list(map(index.get, plain, repeat(-1))), dtype=np.int32)[of_rows]
     return PublicRows(texts={source: list(column.texts) for source, column in answers.items()}, codes=codes)
@@ -606,7 +606,8 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Return, for each column, its different texts without surrounding blanks, and (n_rows,) the index of each row's text.
+    """Return, for each column, its different texts without surrounding blanks, and (n_rows,) the index of each row's text as
+    int32.
 
     Parameters
     ----------
@@ -620,8 +621,8 @@ def every_row(
         for name, code_of in index.items():
             texts = (pair and pair[0] for pair in keys_of(batch[name], file.input)) if name == key else batch[name].texts
             of_texts = [code_of.setdefault((text or "").strip(), len(code_of)) for text in texts]
-            codes[name].append(np.array(of_texts, dtype=np.int64)[batch[name].codes[::every]])
-    return {name: (list(index[name]), np.concatenate(codes[name])) for name in names}
+            codes[name].append(np.array(of_texts, dtype=np.int32)[batch[name].codes[::every]])
+    return {name: (list(index[name]), np.concatenate(codes.pop(name))) for name in index}
 
 
 def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
@@ -705,7 +706,7 @@ def _codelists(
     rows, codelists = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
     for first, second in pairs:
         (texts, codes), (labels, of_second) = rows[first], rows[second]
-        together = np.unique(codes * len(labels) + of_second).tolist()
+        together = np.unique(codes.astype(np.int64) * len(labels) + of_second).tolist()
         in_words = {(texts[pair // len(labels)], labels[pair % len(labels)]) for pair in together}
         in_words = {(a, b) for a, b in in_words if a in answers[first].texts or b in answers[second].texts}
         forward, back = dict(in_words), {b: a for a, b in in_words}
