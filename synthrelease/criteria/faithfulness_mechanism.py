@@ -98,18 +98,20 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
         return left, right
     words = [word for word, columns_of_word in enumerate(left.layout.words) if columns & set(columns_of_word)] or [0]
     similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
-    for word in words:
-        shared = _shared(left, right, word)
-        for table, keep in zip((left, right), similar, strict=True):
-            for cells in few_rows(len(table), _HASHED_TOGETHER):
-                keep[cells] |= shared[_hashed(table, word, cells) % len(shared)]
+    shared = [_shared(left, right, word) for word in words]
+    for table, keep in zip((left, right), similar, strict=True):
+        for cells in few_rows(len(table), _HASHED_TOGETHER):
+            for of_word, hashed in zip(shared, _hashed(table, words, cells), strict=True):
+                keep[cells] |= of_word[hashed % len(of_word)]
     return left.keep(similar[0]), right.keep(similar[1])
 
 
-def _hashed(table: Counts, word: int, cells: slice) -> np.ndarray:
-    """Return a 31-bit hash for each of some cells. The hash covers all words of the cell except one."""
+def _hashed(table: Counts, left_out: Sequence[int], cells: slice) -> Iterator[np.ndarray]:
+    """Yield, for each word that is left out, a 31-bit hash of all other words of some cells."""
     mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
-    return ((mixed.sum(axis=0) - mixed[word]) >> np.uint64(33)).astype(np.uint32)
+    every = mixed.sum(axis=0)
+    for word in left_out:
+        yield ((every - mixed[word]) >> np.uint64(33)).astype(np.uint32)
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
@@ -133,7 +135,7 @@ def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
     ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0
     for side, table in enumerate((left, right)):
         for cells in few_rows(len(table), _HASHED_TOGETHER):
-            hashed = _hashed(table, word, cells)
+            (hashed,) = _hashed(table, [word], cells)
             ends[done : done + len(hashed)] = hashed << 1 | side
             done += len(hashed)
     ends.sort()

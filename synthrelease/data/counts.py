@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from mmap import ACCESS_COPY, mmap
 from typing import Any
 
@@ -20,8 +21,10 @@ from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, Count
 # Two rows are equal if their cells are equal. A cell is compared by its code, or by a few words in a wide table
 # (`Layout.words`). This section also computes the bins of a column that counts the indicators of each row.
 
-# Number of rows of a wide table that are sorted in one step. Sorting this many rows takes little memory.
-_SORTED_TOGETHER = 2**19
+# Smallest number of rows of a wide table that are sorted in one step, and approximate largest number of steps. Sorting few rows
+# takes little memory.
+_SORTED_TOGETHER, _MOST_STEPS = 2**17, 32
+_COLLECTED = 2**19  # Number of rows that are collected before they are counted
 # Number of rows that are processed in one step: few enough that all their columns fit into the processor's cache.
 _FEW_ROWS = 2**14
 
@@ -56,12 +59,16 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Return the codes of some rows over columns with `cells` cells together, in the smallest unsigned type."""
-    kind = np.min_scalar_type(cells)
-    codes: np.ndarray = digits[columns[0]].astype(kind)
-    for column in columns[1:]:
-        codes *= layout.sizes[column]
-        codes += digits[column].astype(kind, copy=False)
+    """Return the codes of some rows over columns with `cells` cells together, in a small type that can be added to codes."""
+    kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
+    codes = np.zeros(1, dtype=kind)
+    for first, last in digits.runs(columns) if isinstance(digits, PackedBins) else zip(columns, columns, strict=True):
+        of_run = digits.run(first, last) if isinstance(digits, PackedBins) else digits[first]
+        if first == columns[0]:
+            codes = of_run.astype(kind)
+        else:
+            codes *= kind.type(math.prod(layout.sizes[first : last + 1]))
+            codes += of_run.astype(kind, copy=False)
     return codes
 
 
@@ -135,15 +142,33 @@ class PackedBins(Sequence[np.ndarray]):
         return len(self.layout.sizes)
 
     def __getitem__(self, column: Any) -> Any:
-        sizes, column = self.layout.sizes, range(len(self))[column]
-        place, columns = next((at, pack) for at, pack in enumerate(self.layout.packs) if column in pack)
-        part, stride = self.parts[place], math.prod(sizes[other] for other in columns if other > column)
-        left, size = part // part.dtype.type(stride), part.dtype.type(sizes[column])
-        return (left - left // size * size).astype(np.min_scalar_type(max(sizes[column] - 1, 0)))
+        column = range(len(self))[column]
+        return self.run(column, column).astype(np.min_scalar_type(max(self.layout.sizes[column] - 1, 0)))
+
+    def run(self, first: int, last: int) -> np.ndarray:
+        """Return the (n_rows,) codes of the columns from `first` to `last`, which share one integer, in the type of this
+        integer.
+        """
+        place = self.layout.pack_of[first]
+        part, pack, sizes = self.parts[place], self.layout.packs[place], self.layout.sizes
+        if last < pack[-1]:
+            part = part // part.dtype.type(math.prod(sizes[last + 1 : pack[-1] + 1]))
+        size = part.dtype.type(math.prod(sizes[first : last + 1]))
+        return part if first == pack[0] else part - part // size * size
+
+    def runs(self, columns: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the first and the last column of each run of successive columns that share one integer."""
+        starts = [
+            place
+            for place, column in enumerate(columns)
+            if not place or column != columns[place - 1] + 1 or self.layout.pack_of[column] != self.layout.pack_of[column - 1]
+        ]
+        return [(columns[start], columns[end - 1]) for start, end in pairwise([*starts, len(columns)])]
 
     def at(self, rows: slice | np.ndarray) -> PackedBins:
-        """Return the bins of some rows; a slice copies nothing."""
-        return PackedBins(self.layout, [part[rows] for part in self.parts])
+        """Return the bins of some rows. A slice copies nothing; other rows are copied to memory from `room`."""
+        some = (part[rows] for part in self.parts)
+        return PackedBins(self.layout, list(some) if isinstance(rows, slice) else [in_a_row([part]) for part in some])
 
 
 def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[np.ndarray]:
@@ -151,7 +176,7 @@ def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[
     return digits.at(rows) if isinstance(digits, PackedBins) else tuple(column[rows] for column in digits)
 
 
-_OWN_MEMORY = 2**18  # An array of a table with at least this number of bytes gets a separate block of memory
+_OWN_MEMORY = 2**16  # An array of a table with at least this number of bytes gets a separate block of memory
 
 
 def room(n: int, kind: Any) -> np.ndarray:
@@ -463,15 +488,21 @@ class Counts:
 
     def keep(self, mask: np.ndarray) -> Counts:
         """Return the counts of the cells where `mask` (n_cells,) is True."""
-        counts = as_ones(self.counts[mask])  # before the bins take memory
+        return self._at(mask, as_ones(self.counts[mask]))
+
+    def _at(self, mask: np.ndarray, counts: np.ndarray) -> Counts:
+        """Return the cells where `mask` is True, with these counts."""
         words = None if self._words is None else (self.codes[mask],)
         bins = None if self._bins is None else rows_at(self._bins, mask)
         return Counts.known(self.layout, counts, words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
         """Return the same cells with new counts, given as (n_cells,) integers of at least 0. Cells with count 0 are dropped."""
-        other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
-        return other if other.counts.all() else other.keep(other.counts != 0)
+        mask = counts != 0
+        if mask.all():
+            return Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
+        counts = as_ones(np.asarray(counts, dtype=np.int64)[mask])  # in little memory before the bins take memory
+        return self._at(mask, counts)
 
     def _over(self, layout: Layout) -> Counts:
         """Return the same cells over a layout of the same shape. The arrays are shared, not copied."""
@@ -522,40 +553,30 @@ class Counts:
 
 
 class Tally:
-    """A running count of rows over one layout. Rows are collected until there are many, and then counted together. Tables of
-    counts are collected until they have more cells than the first table, and then added. So each row is sorted only a few
-    times. While tables are added, their memory is freed column by column, so the rows are not in memory twice.
+    """A running count of rows over one layout. Rows are collected until there are many, and more than the distinct rows so far.
+    Then they are counted together. So each row is sorted only a few times. While rows are counted, their memory is freed column
+    by column, so the rows are not in memory twice.
     """
 
     def __init__(self, layout: Layout):
-        self._layout, self._rows, self._tables = layout, list[Sequence[np.ndarray]](), list[Counts]()
+        self._layout, self._counted, self._rows = layout, Counts.empty(layout), list[Sequence[np.ndarray]]()
 
     def add(self, parts: Sequence[np.ndarray]) -> None:
         """Count further rows, from their (n_rows,) codes (`packed`)."""
         self._rows.append(parts)
-        if sum(len(each[0]) for each in self._rows) > _SORTED_TOGETHER:
-            self._count_rows()
-            if sum(map(len, self._tables[1:])) > len(self._tables[0]):
-                self.total()
+        if sum(len(each[0]) for each in self._rows) > max(_COLLECTED, len(self._counted)):
+            self.total()
 
     def total(self) -> Counts:
         """Return the counts of all added rows."""
-        self._count_rows()
-        if len(self._tables) > 1:
-            counts, parts = joined([table.counts for table in self._tables]), [table.parts for table in self._tables]
-            self._tables.clear()
-            self._tables = [Counts.of_parts(self._layout, self._in_a_row(parts), counts)]
-        return self._tables[0] if self._tables else Counts.empty(self._layout)
-
-    def _count_rows(self) -> None:
         if self._rows:
-            self._tables.append(Counts.of_parts(self._layout, self._in_a_row(self._rows)))
-
-    def _in_a_row(self, tables: list[Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """Return the concatenated codes of several tables; the list is emptied."""
-        columns = [list(parts) for parts in tables]
-        tables.clear()
-        return [in_a_row([parts.pop(0) for parts in columns]) for _ in self._layout.packs]
+            counts = joined([self._counted.counts, *(ones(len(each[0])) for each in self._rows)])
+            columns = [list(parts) for parts in (self._counted.parts, *self._rows)]
+            self._counted = Counts.empty(self._layout)
+            self._rows.clear()
+            together = [in_a_row([parts.pop(0) for parts in columns]) for _ in self._layout.packs]
+            self._counted = Counts.of_parts(self._layout, together, counts)
+        return self._counted
 
 
 def has_full_array(layout: Layout) -> bool:
@@ -597,15 +618,16 @@ def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the indices of rows in pieces, such that cells of an earlier piece come before cells of a later piece. `part` has
     the codes of the first columns.
 
-    A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. All rows are one piece if they are few, if
-    the layout has codes, or if its first column has too many bins.
+    A piece has at most `_SORTED_TOGETHER` rows (more in a large table), or rows that all have the same code. All rows are one
+    piece if they are few, if the layout has codes, or if its first column has too many bins.
     """
+    most = max(_SORTED_TOGETHER, len(part) // _MOST_STEPS)
     if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:
         yield np.arange(len(part))
         return
     ends, start = np.cumsum(np.bincount(part)), 0
     while start < len(ends):
         done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + _SORTED_TOGETHER, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, done + most, side="right")))
         yield np.flatnonzero((part >= start) & (part < stop))
         start = stop

@@ -70,6 +70,11 @@ class Layout:
         room = CODED_CELLS if self.has_codes else PACKED_CELLS
         return tuple(pack for word in self.words for pack in self.words_within(room, word))
 
+    @cached_property
+    def pack_of(self) -> tuple[int, ...]:
+        """Return for each column the position of its group in `packs`."""
+        return tuple(place for place, pack in enumerate(self.packs) for _ in pack)
+
     def words_within(
         self, room: CellLimit, columns: Iterable[int] | None = None, most: int | None = None
     ) -> tuple[Columns, ...]:

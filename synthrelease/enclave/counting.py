@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, Tally, number_of_indicators, packed_from
+from synthrelease.data.counts import Counts, Tally, in_a_row, number_of_indicators, packed_from
 from synthrelease.data.layout import Layout
 from synthrelease.data.misfits import WRONG, forbidden_kinds
 from synthrelease.data.schema import Column, Schema
@@ -144,7 +144,7 @@ class CellCount:
         parts = packed_from(
             self._layout, [np.maximum(column.of_text, 0) for column in digits], [column.codes for column in digits]
         )
-        parts = parts if complete is None else [part[complete] for part in parts]
+        parts = parts if complete is None else [in_a_row([part[complete]]) for part in parts]
         if self._dense is not None:
             np.add.at(self._dense, parts[0], 1)
         else:

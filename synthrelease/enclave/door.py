@@ -88,7 +88,7 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
             first = np.searchsorted(ends, numbers[0], side="right")
             in_cells = np.bincount(np.searchsorted(ends, numbers, side="right") - first)
             counts[first : first + len(in_cells)] += in_cells
-    return counts if 2 * size <= rows else table.counts - counts
+    return counts if 2 * size <= rows else np.subtract(table.counts, counts, out=counts)
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:

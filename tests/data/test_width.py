@@ -43,7 +43,9 @@ def limits(coded: int, dense: int, together: int = 4) -> None:
     """Other limits from here on. A layout without codes has no full array, so the second is at most the first. So few rows are
     sorted or summed at a time, so that tiny tables are treated in pieces.
     """
-    counts_module._SORTED_TOGETHER = lattice_module._CELLS_TOGETHER = matching_module._HASHED_TOGETHER = together
+    counts_module._SORTED_TOGETHER = counts_module._COLLECTED = lattice_module._CELLS_TOGETHER = (
+        matching_module._HASHED_TOGETHER
+    ) = together
     layout_module.CODED_CELLS = matching_module.CODED_CELLS = coded
     for module in (counts_module, lattice_module, sub_tables_module):
         module.DENSE_LIMIT = min(coded, dense)
