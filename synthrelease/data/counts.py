@@ -605,12 +605,14 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
         groups = EqualRows.of(some if layout.has_codes else words_of(layout, PackedBins(layout, some)))
         of_groups = groups.sums(values[rows])
         occurs = of_groups != 0
-        firsts.append(rows[groups.first[occurs]].astype(np.min_scalar_type(len(values))))
+        firsts.append(in_a_row([rows[groups.first[occurs]].astype(np.min_scalar_type(len(values)))]))
         sums.append(as_ones(of_groups[occurs]))
     distinct = list[np.ndarray]()
     while parts:
-        part = parts.pop(0)
-        distinct.append(in_a_row([part[first] for first in firsts]))
+        part, done = parts.pop(0), 0
+        distinct.append(room(sum(map(len, firsts)), part.dtype))
+        for first in firsts:
+            distinct[-1][done : (done := done + len(first))] = part[first]
     return tuple(distinct), joined(sums)
 
 
@@ -629,5 +631,7 @@ def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
     while start < len(ends):
         done = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + most, side="right")))
-        yield np.flatnonzero((part >= start) & (part < stop))
+        yield np.concatenate(
+            [few.start + np.flatnonzero((part[few] >= start) & (part[few] < stop)) for few in few_rows(len(part), _COLLECTED)]
+        )
         start = stop

@@ -78,7 +78,7 @@ GROUP_CELLS = 2**18
 _FEWEST_CELLS = 2**12
 # Largest number of cells of the table of two groups, for counting pairs: the table fits into the cache of a processor.
 _PAIRED_CELLS = 2**16
-_CELLS_TOGETHER = 2**19  # Number of cells that are summed in one step, which limits the memory of their codes
+_CELLS_TOGETHER = 2**18  # Number of cells that are summed in one step, which limits the memory of their codes
 _FEW_COLUMNS = 12
 Groups = set[int]
 """Groups of columns, given by the indices of the columns."""
