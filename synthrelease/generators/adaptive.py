@@ -73,14 +73,15 @@ class TableWeights(dict[Columns, int]):
     Attributes
     ----------
     of_width : weights by numbers of columns. So the 1.3 million tables of 3 of 200 columns are never listed.
+    n_columns : number of columns of the release. The columns of `Counters` come after these columns and are never measured.
     """
 
-    def __init__(self, listed: Mapping[Columns, int], of_width: Mapping[int, int]):
+    def __init__(self, listed: Mapping[Columns, int], of_width: Mapping[int, int], n_columns: int):
         super().__init__(listed)
-        self.of_width = of_width
+        self.of_width, self.n_columns = of_width, n_columns
 
     def __missing__(self, columns: Columns) -> int:
-        return self.of_width.get(len(columns), 0)
+        return self.of_width.get(len(columns), 0) if max(columns) < self.n_columns else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -497,6 +498,7 @@ class AdaptiveGenerator(Generator):
         return TableWeights(
             {columns: int(weight / divisor) for columns, weight in weights.items()},
             {ways: int(weight / divisor) for ways, weight in of_width.items()},
+            len(layout.sizes),
         )
 
     def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
