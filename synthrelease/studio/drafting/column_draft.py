@@ -106,18 +106,14 @@ def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> fr
 def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
     """Return 97, 98 and 99, or 997, 998 and 999, if they are much more frequent than the numbers before them.
 
-    The largest ages or hours are the rarest, but a code for a missing answer is not rare. Two or three such codes are together
-    more than three times as frequent as all numbers from 90 to 96, or from 900 to 996. 97, 98 or 99 alone is more than three
-    times as frequent as every number from 80 to 96.
+    The largest ages or hours are the rarest, but a code for a missing answer is not rare. The codes are together more than
+    three times as frequent as all numbers from 90 to 96, or from 900 to 996. A single code has more than ten rows.
     """
     end = next((end for end in (100, 1000, 10_000) if max(values.values()) < end), math.inf)
-    last = frozenset(text for text, value in values.items() if end - 3 <= value)
-    n_values, rows_of_last = len(values), [texts[text] for text in last]
+    rows = {text: texts[text] for text, value in values.items() if end - 3 <= value}
     rows_before = sum(texts[text] for text, value in values.items() if 0.9 * end <= value < end - 3)
-    together = len(last) > 1 and n_values >= _FEW_NUMBERS and sum(rows_of_last) > 3 * max(1, rows_before)
-    most_before = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
-    each = end == 100 and n_values >= _MANY_MISSING and min(rows_of_last, default=0) > max(3 * most_before, _FEW_NUMBERS)
-    return last if together or each else frozenset()
+    some = len(values) >= _FEW_NUMBERS and (len(rows) > 1 or sum(rows.values()) > _FEW_NUMBERS)
+    return frozenset(rows) if some and sum(rows.values()) > 3 * max(1, rows_before) else frozenset()
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
