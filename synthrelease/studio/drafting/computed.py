@@ -1,4 +1,4 @@
-"""Find columns of numbers that are computed from other columns of a public file."""
+"""Find columns of numbers that are computed from other columns of a public file, such as sums and ratios."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
 
 
 def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:
-    """Return a question for each column that is the sum of two or three other columns in 99% of the rows, by name.
+    """Return a question for each column that two or three other columns determine in 99% of the rows, by name.
 
+    A sum has two or three terms, such as wage + capital. A product or a ratio has two factors, such as weight / height^2.
     Decimals may be rounded.
 
     Parameters
@@ -55,10 +56,21 @@ def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[s
     sources, n, found = [*values], len(values), dict[str, str]()
     if n < 3:
         return found
-    columns = np.array([*values.values()])
-    off = np.array([[0 if answers[source].are_whole else _unit(answers[source]) / 2] for source in sources]) + 0 * columns
-    for total, *terms in _equations(columns, off, [(total,) for total in range(n)] + [*permutations(range(n), 2)]):
+    columns, off = np.array([*values.values()]), np.array([[_unit(answers[source]) / 2] for source in sources])
+    rounded = np.where([[answers[source].are_whole] for source in sources], 0, off) + 0 * columns
+    for total, *terms in _equations(columns, rounded, [(total,) for total in range(n)] + [*permutations(range(n), 2)]):
         found.setdefault(sources[total], " + ".join(sources[at] for at in terms))
+
+    # a product is a sum of logarithms; column n + i is the square of column i
+    columns = np.where(columns > 0, columns, np.nan)
+    logs, relative = np.log(columns), off / columns
+    names = [*sources, *(f"{source}^2" for source in sources)]
+    squared = np.concatenate([logs, 2 * logs]), np.concatenate([relative, 2 * relative])
+    for total, *factors in _equations(*squared, [(total,) for total in range(n)]):
+        last = max(at for at in (total, *factors) if at < n)
+        others = [names[at] for at in factors if at != last]
+        formula = " * ".join(others) if last == total else f"{names[total]} / {others[0]}"
+        found.setdefault(sources[last], f"proportional to {formula}")
     return {source: _QUESTION.format(formula, source) for source, formula in found.items()}
 
 

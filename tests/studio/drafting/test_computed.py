@@ -1,4 +1,4 @@
-"""Columns that are a sum of others, against every set of columns by the definition."""
+"""Columns that are a sum, a product or a ratio of others, against every set of columns by the definition."""
 
 from __future__ import annotations
 
@@ -50,6 +50,24 @@ def test_sums_are_those_that_hold_in_99_of_100_rows(seed: int) -> None:
                 if (off[~np.isnan(off)] == 0).mean() >= 0.99:
                     expected.setdefault(total, {*terms})
     assert {total: {*formula.split(" + ")} for total, formula in asked(columns).items()} == expected
+
+
+def test_ratios_and_products_are_found_whatever_their_unit_and_decimals() -> None:
+    source = np.random.default_rng(3)
+    kilograms, metres = source.normal(75, 12, N).round(1), source.normal(1.7, 0.1, N).round(2)
+    persons, cases = source.integers(2_000, 90_000, N).astype(float), source.integers(20, 900, N).astype(float)
+    price, pieces = source.integers(100, 900, N) / 100, source.integers(1, 60, N).astype(float)
+    columns = {"kg": kilograms, "m": metres, "bmi": kilograms / metres**2, "persons": persons, "cases": cases}
+    columns |= {"rate": cases / persons * 100_000, "price": price, "pieces": pieces, "paid": price * pieces}
+    decimals = {"kg": 1, "m": 2, "bmi": 1, "rate": 1, "price": 2, "paid": 2}
+    assert asked(columns, decimals) == {
+        "bmi": "proportional to kg / m^2",
+        "rate": "proportional to cases / persons",
+        "paid": "proportional to price * pieces",
+    }
+    columns["rate"] *= source.uniform(0.95, 1.05, N)
+    columns["bmi"] *= source.uniform(0.99, 1.01, N)
+    assert set(asked(columns, decimals)) == {"paid"}
 
 
 def test_a_difference_is_named_by_its_sum_and_cents_may_be_rounded() -> None:
