@@ -58,8 +58,6 @@ RELEASES = (
 UTILITY = (
     ("mean_interval_overlap", "regression: interval overlap"),
     ("mean_standardised_difference", "regression: standardised difference"),
-    ("odds_interval_overlap", "logistic regression: interval overlap"),
-    ("odds_standardised_difference", "logistic regression: standardised difference"),
     ("pmse_ratio", "pMSE ratio"),
 )
 RISK = (

@@ -237,7 +237,7 @@ answers <- function(data, question) {
     data.frame(group = groups[place], line)
   })
   lines <- do.call(rbind, lines)
-  if (is.null(lines)) stop("expected a group that can have rows, found one that the rules leave empty", call. = FALSE)
+  if (is.null(lines)) stop("expected a group that can have rows, found a group in which the rules allow no row", call. = FALSE)
   lines
 }
 

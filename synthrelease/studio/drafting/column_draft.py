@@ -107,13 +107,15 @@ def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozen
     """Return 97, 98 and 99, or 997, 998 and 999, if they are much more frequent than the numbers before them.
 
     The largest ages or hours are the rarest, but a code for a missing answer is not rare. The codes are together more than
-    three times as frequent as all numbers from 90 to 96, or from 900 to 996. A single code has more than ten rows.
+    three times as frequent as all numbers from 90 to 96, or from 900 to 996, and have at most a fifth of the rows. A single
+    code has more than ten rows. A column with fractions in this range has no such codes.
     """
-    end = next((end for end in (100, 1000, 10_000) if max(values.values()) < end), math.inf)
-    rows = {text: texts[text] for text, value in values.items() if end - 3 <= value}
+    end = next((end for end in (100, 1000) if max(values.values()) < end), math.inf)
+    codes = {text: texts[text] for text, value in values.items() if end - 3 <= value}
+    rows = sum(codes.values())
     rows_before = sum(texts[text] for text, value in values.items() if 0.9 * end <= value < end - 3)
-    some = len(values) >= _FEW_NUMBERS and (len(rows) > 1 or sum(rows.values()) > _FEW_NUMBERS)
-    return frozenset(rows) if some and sum(rows.values()) > 3 * max(1, rows_before) else frozenset()
+    some = len(values) >= _FEW_NUMBERS and (len(codes) > 1 or rows > _FEW_NUMBERS) and all(map(_NINES.fullmatch, codes))
+    return frozenset(codes) if some and 3 * max(1, rows_before) < rows <= sum(texts.values()) / 5 else frozenset()
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.data.dates import OR, DateFormat, are_exchanged, years_between
 from synthrelease.data.schema import parse_bins
-from synthrelease.errors import so_many
+from synthrelease.errors import listing, so_many
 from synthrelease.scouting.codebook import CodebookEntry, no_answers
 from synthrelease.settings.columns import InputTable
 from synthrelease.studio.drafting.bins import NumberBins, far_value, number_bins, number_facts
@@ -631,12 +631,23 @@ def numbers(
         name=plain_name(name, used_names),
         kind="integer" if whole else "real",
         remark=f"{_AS_WEIGHT}{remark}" if weight else remark,
-        doubt=far_value(values, counts),
+        doubt="; ".join(filter(None, [_near_codes(answers, values[-1]), far_value(values, counts)])),
         bins=bins,
         facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),
         weight=weight,
         calendar=whole and not PARTS["birth"].search(answers.source) and _are_years(values),
         **(date or {}),
+    )
+
+
+def _near_codes(answers: Answers, largest: float) -> str:
+    """Return a question about codes of missing answers that are just above the largest number; empty without such codes."""
+    codes = [text for text in answers.missing_values if NUMBER.fullmatch(text) and text not in answers.entry.missing]
+    near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
+    if not near:
+        return ""
+    return (
+        f"do {listing(near)} stand for missing answers? If not, delete missing_values, and extend the bounds and the last bin"
     )
 
 

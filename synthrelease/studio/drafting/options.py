@@ -526,9 +526,8 @@ class UnitAnswer:
         keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(f"--unit: expected a key of {FEWEST_PERSONS} persons or more, found {self.key!r} with {n}.")
-        times = np.bincount(every, minlength=len(keys)).tolist()
-        heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
-        none = no_key({key: often for key, often in zip(keys, times, strict=True) if key})
+        times = {key: often for key, often in zip(keys, np.bincount(every, minlength=len(keys)).tolist(), strict=True) if key}
+        none = no_key(times)
         with_key = ~np.isin(every, [place for place, key in enumerate(keys) if key in ("", none)])
         persons = every[with_key].astype(np.int64)
         of_each = np.unique(persons, return_counts=True)[1]
@@ -551,10 +550,10 @@ class UnitAnswer:
         return replace(
             self,
             first_by=tuple(filter(orders, records))[:1],
-            heavy=heavy,
+            heavy=heavy_value(times),
             varying=varying,
-            without_key=int((~with_key).sum()),
-            later=int(np.maximum(of_each - self.records, 0).sum()),
+            without_key=len(every) - sum(times.values()),
+            later=sum(max(often - self.records, 0) for often in times.values()),
         )
 
 

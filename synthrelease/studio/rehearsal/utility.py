@@ -568,7 +568,7 @@ class CopyComparison:
     Attributes
     ----------
     copies : number of synthetic tables per configuration, at least 2 for the combining rules.
-    target, features : columns of the linear regression. Without a regression there are no utility statistics.
+    target, features : columns of the linear regression; None and () without such a regression.
     quasi_identifiers : columns that an intruder is assumed to know.
     """
 
@@ -621,7 +621,7 @@ def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> Copy
 def compared(
     counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return utility and risk statistics of copies over the bins of a configuration; without a regression, only risk.
+    """Return utility and risk statistics of copies over the bins of a configuration.
 
     Parameters
     ----------
@@ -635,7 +635,5 @@ def compared(
         public_because="the file was given to `synthrelease rehearse`, which is for public data",
     )
     risk = risk_report(original, copies, quasi_identifiers=comparison.quasi_identifiers)
-    if comparison.target is None:
-        return {}, risk
     utility = utility_figures(original, copies, target=comparison.target, features=comparison.features, rule=rule)
     return utility, risk

@@ -34,6 +34,9 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
         ({**HOURS, "97": 1, "98": 5, "99": 3}, {"97", "98", "99"}),  # of 600 rows
         ({**{str(minutes): 3 for minutes in range(0, 481, 15)}, "998": 5, "999": 3}, {"998", "999"}),
         ({str(age): max(1, 60 - age // 2) for age in range(18, 100)}, set()),
+        ({f"{degrees / 10:.1f}": 15 for degrees in range(960, 1000)}, set()),
+        ({f"{percent / 100:g}": 2 for percent in range(9700, 10_000)}, set()),
+        ({str(saturation): 5 + 40 * (saturation > 96) for saturation in range(88, 100)}, set()),
         ({**{str(amount): 1 for amount in range(0, 20_000, 50)}, "-1": 1, "-2": 1}, set()),
         ({str(share): 100 + (share == 99) * 900 for share in range(101)}, set()),  # per cent
         ({**AGES, "-9": 4}, {"-9"}),
@@ -92,3 +95,10 @@ def test_a_code_below_zero_is_named_and_asked_about() -> None:
     assert isinstance(named, ColumnDraft)
     assert named.missing_label == "Never"
     assert "missing_values" not in named.doubt
+
+
+def test_codes_just_above_the_numbers_are_asked_about() -> None:
+    for texts, asked in (({**HOURS, "97": 1, "98": 5, "99": 3}, True), ({**AGES, "999": 4}, False)):
+        found = column_alone(Answers.of("x", texts, 0, CodebookEntry()))
+        assert isinstance(found, ColumnDraft)
+        assert ("do '97', '98', '99' stand for missing answers?" in found.doubt) is asked

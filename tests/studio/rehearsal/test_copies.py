@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,9 @@ def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
     assert found.utility["pmse"] == pytest.approx(0, abs=1e-12)
     assert found.utility["mean_standardised_difference"] == pytest.approx(0, abs=1e-9)
     assert found.risk["mean_risk"] == pytest.approx(found.risk["mean_risk_of_original"])
+    without = replace(CopyComparison.of(spec, 2, ["age", "region"]), target=None, features=())
+    alone = copy_figures(Trials(spec=spec, counts=survey, seed=1), 0, without)
+    assert alone.utility == {name: found.utility[name] for name in ("pmse", "pmse_ratio")}
 
 
 @pytest.mark.slow
