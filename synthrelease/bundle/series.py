@@ -58,8 +58,7 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
         )
     if old.card.version == document.card.version:
         raise OtherRelease(
-            "[card] version is the version of the corrected release: expected a version that differs from the corrected "
-            "release."
+            "[card] version is unchanged: expected a new version for the release that corrects the earlier release."
         )
     return new
 

@@ -180,7 +180,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 @reads_members
 class KolmogorovDistance(SharesInGroups):
     """The largest error of a cumulative share within a group: max over groups g and bins t of |a_gt - p_gt n_g| / m_g. The
-    group has n_g private and m_g released rows; a_gt and a share p_gt of them are at or below t.
+    group has n_g private and m_g released rows; of the private rows a_gt, and of the released rows a share p_gt, are at or
+    below t.
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so

@@ -34,7 +34,7 @@ from synthrelease.sources.source import Source, check_members, unwritten
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
-    """Return the counts of the wide records of all keys. `n_rows` is the number of keys.
+    """Return how often each wide record occurs. Every key has one wide record. `n_rows` is the number of keys.
 
     Parameters
     ----------

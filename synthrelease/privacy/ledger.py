@@ -346,7 +346,7 @@ class Ledger:
             raise refusal(self.path, f"the ledger of {self.dataset!r}", actual, "Name the ledger that belongs to the data")
         if not statement.holds(head):
             older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
-            raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
+            raise refusal(self.path, f"charge {head.number} as recorded in the head file", older, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
             advice = f"Give at least 16 digits. If the digits are right, this ledger is an old copy. {restore(self.path)}"
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)

@@ -462,7 +462,7 @@ def read_head(ledger: Path) -> Head:
 def _renewal(ledger: Path) -> str:
     return (
         f"{restore(ledger)}. If only the head file is lost and the steward's logbook has the last head, "
-        "`synthrelease ledger renew` writes it again from the two"
+        "`synthrelease ledger renew` writes the head file again from the ledger and this head"
     )
 
 

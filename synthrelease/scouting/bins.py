@@ -25,8 +25,9 @@ FEW_NUMBERS, TAIL = 1 / 5, 0.02
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
-"""Smallest counts of bins and codes, in noise deviations; up to 12 codes all get bins; among more codes, a code needs this
-share of the rows. The count of a code may be lower by the last number, the 99% quantile of the noise."""
+"""Smallest counts of a bin and of a code, in standard deviations of the noise. Up to 12 codes all get bins. If there are more
+codes, a code needs this share of the rows. The count of a code may be lower by the last number, the 99% quantile of the
+noise."""
 LONGEST_SPAN, MOST_PERIODS = timedelta(3660), 16
 """Days that are further apart are not joined into periods; the largest number of periods, except for years."""
 

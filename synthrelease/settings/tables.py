@@ -182,7 +182,7 @@ class SelectionTable(SpecTable):
                 expected = f"a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
                 yield Unexpected(expected, f"{float(self.stop_probability):g}")
             if self.shape and abs(self.shape) < SMALLEST_LAW:
-                yield Unexpected("a shape of 0, or of at least 1e-6 above or below", f"{float(self.shape):g}")
+                yield Unexpected("a shape of 0, or a shape of at least 1e-6 in absolute value", f"{float(self.shape):g}")
         elif "shape" in self.model_fields_set:
             yield 'shape belongs to mode = "truncated_negative_binomial"'
 
@@ -252,7 +252,8 @@ class NotPromisedTable(SpecTable):
     ----------
     pairs : pairs of columns that lost their association in the candidates of the rehearsal. No criterion and no measured table
         contains these pairs. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
-    dependence : true promises nothing about any pair of columns. The associations in the released table may be lost completely.
+    dependence : if true, the release promises nothing about any pair of columns. The associations in the released table may be
+    lost completely.
         Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
     kept : a sentence for the plan and the card. The sentence states the share of the associations that fits to public data

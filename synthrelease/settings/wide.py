@@ -125,7 +125,7 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """Return a rule that counts members, written out for all slots.
+    """Return a rule that counts members, with the columns of every member written out.
 
     Members beyond the cap cannot be counted. So a root with the largest number of members may have more members than are
     counted, and a condition that a count is small does not apply to this root.

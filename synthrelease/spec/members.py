@@ -101,7 +101,7 @@ def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: Releas
     wrong = sorted(unprefixed - {table.size, *table.columns, *release.columns})
     wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
     if wrong:
-        problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(names)})", listing(wrong))
+        problems.add(path, f"columns of members, of the first or another, or of roots ({listing(names)})", listing(wrong))
     elif not unprefixed & set(table.columns):
         problems.add(
             path, f"a column of a member ({listing(table.columns)}): write a rule about roots alone under [[rules]]", "none"

@@ -595,7 +595,7 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("ages == 0", "columns of members, of the first or another one, or of roots .* found 'ages'"),
+        ("ages == 0", "columns of members, of the first or another, or of roots .* found 'ages'"),
         ("age == 0 and first.rent == 1", "found 'first.rent'"),
         ("age == 0 and other.rent == 1", "found 'other.rent'"),
         ("rent == 3 and first.age == 1", "a column of a member .* about roots alone under .*rules.*; found none"),

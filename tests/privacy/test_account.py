@@ -332,7 +332,9 @@ def test_an_older_copy_is_refused_because_of_its_head_file(coins: Ledger, tmp_pa
     old = coins.path.read_bytes()
     coins.reserve(cost(3), "the third")
     coins.path.write_bytes(old)
-    with pytest.raises(LedgerError, match=r"expected charge 3 as its head file has it; found a ledger of 2 charges.*Restore"):
+    with pytest.raises(
+        LedgerError, match=r"expected charge 3 as recorded in the head file; found a ledger of 2 charges.*Restore"
+    ):
         coins.reserve(cost(3), "the third again")
 
 

@@ -9,12 +9,12 @@ import pytest
 
 import synthrelease
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.errors import InputError, SynthreleaseError
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.paths import may_hold_secret, without_secrets
 from synthrelease.sources.source import Source
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.command_line import said_by
 
@@ -59,7 +59,7 @@ def said_of(text: str | Path) -> str:
         source = Source.of(text)
     except InputError as error:
         return str(error)
-    schema = Schema(columns=())
+    schema = load_spec(ROOT / "tests" / "spec" / "bad_specs" / "base" / "release.toml").schema
     with pytest.raises(InputError) as caught:
         ingest(source, schema, InputTable(), Plausibility(layout=schema.layout, masks=()))
     return f"{source} {source!r} {caught.value}"

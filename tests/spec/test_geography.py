@@ -176,7 +176,9 @@ def test_a_release_verifies_and_says_its_levels(folder: Path, document: ReleaseD
     )
     report = verify_bundle(folder)
     assert report.passed, report
-    assert "each has as many rows as the areas in it" in next(c.found for c in report.checks if c.name == "geography")
+    assert "the number of rows in each area is the sum over its smaller areas" in next(
+        c.found for c in report.checks if c.name == "geography"
+    )
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert "counts of areas add up to the count of the larger area" in " ".join(page.split())
     assert "region (4, with 150 rows on average), district (5, with 120 rows on average)" in page

@@ -439,7 +439,7 @@ def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
     for level in part.levels:
         rows = counts.marginal([counts.layout.columns.index(level.column)])
         with_rows.append(f"{np.count_nonzero(rows):,} of {level.areas:,} {level.column}")
-    summary = f"areas with rows: {', '.join(with_rows)}; each has as many rows as the areas in it"
+    summary = f"areas with rows: {', '.join(with_rows)}; the number of rows in each area is the sum over its smaller areas"
     return Check(name="geography", found=summary)
 
 

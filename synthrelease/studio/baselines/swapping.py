@@ -35,7 +35,7 @@ from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFi
 # Compare this number with the epsilon of a release, whose neighbours differ in one record.
 
 CLOSEST = 2
-"""Records in which the closest two tables with the same invariants differ."""
+"""The smallest number of records in which two different tables with the same invariants can differ."""
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:

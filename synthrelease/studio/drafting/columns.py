@@ -968,7 +968,7 @@ def drafted_columns(
 
     # columns that are left out before any comparison
     reasons = {source: because.partition(": ")[2].rstrip(".") for source, because in file.unreadable.items()}
-    left_out = [LeftOut(source=source, because=f"it cannot be read ({why})") for source, why in reasons.items()]
+    left_out = [LeftOut(source=source, because=f"the program cannot read it ({why})") for source, why in reasons.items()]
     left_out += [*file.not_wanted, *([LeftOut(source=key, because=as_key)] if key is not None else [])]
 
     # all dates together, then columns with the same information, then evidence on the order of numbers

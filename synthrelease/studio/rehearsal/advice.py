@@ -263,7 +263,7 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
 # computes a certified price, for every A, when the distribution is put into a plan, and only this price is shown.
 
 ONCE = FiniteLaw.of({1: Fraction(1)})
-"""One round costs exactly the epsilon of a round."""
+"""The ratio of the cost of a search with one round to the epsilon of this round."""
 
 _MESH = 80  # Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many values change prices by less than 0.01.
 

@@ -780,7 +780,7 @@ def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
         f"associations: {shown_share(best.share)}. Next came {', '.join(less)}."
     ]
     if best.unpublished and not drafted.unpublished:
-        sentences.append("The draft has published tables all the same, because readers can ask them.")
+        sentences.append("The draft nevertheless publishes noisy tables, because readers can query them.")
     as_much = [plan for plan in plans if plan.total < drafted.total and plan.share >= drafted.share - CLEARLY]
     if as_much:
         cheapest = min(as_much, key=lambda plan: (plan.total, -plan.share))

@@ -43,7 +43,8 @@ _MOST_UNITS = 10**12
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """One band of a table, as half-open ranges of units. Only a group of categories has more than one range."""
+    """One bin of a table, as half-open ranges of units. A bin has one range, but a group of categories may have several
+    ranges."""
 
     ranges: tuple[tuple[int, int], ...]
     label: str = field(compare=False)

@@ -452,7 +452,7 @@ def test_every_way_is_raced_at_the_epsilon_of_the_draft_and_at_smaller_ones_wher
     assert words == (
         "In first trials at epsilon 2, agreements of pairs preserved the largest share of the associations: 91%. "
         "Next came published tables (11 points less), published tables with delta 0 (12 points less), tables that the "
-        "generator finds (16 points less). The draft has published tables all the same, because readers can ask them. "
+        "generator finds (16 points less). The draft nevertheless publishes noisy tables, because readers can query them. "
         "At epsilon 1, agreements of pairs preserved 79%. A delta of 0 costs nothing here: `--pure --epsilon 2` drafts it."
     )
     assert [plan.words for plan in plans][0] == "epsilon 2, published tables: 80% (standard error 0.0%, 2 fits)"
