@@ -254,10 +254,7 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
             "FILE; `synthrelease ledger years` writes the plan to a ledger). Nothing was spent."
         )
     elif spec.options.scout is not None:
-        raise BudgetError(
-            "Refused: a release after a scout must be charged to the ledger of the scout. Name the ledger (--ledger FILE). "
-            "Nothing was spent."
-        )
+        raise BudgetError("Refused: a release after a scout needs the ledger of the scout (--ledger FILE). Nothing was spent.")
 
 
 def check_released(folder: Path) -> None:

@@ -571,10 +571,7 @@ class _Measure:
             if self.place is not None:
                 return self._anything()
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
-            raise InputError(
-                f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found a condition that no "
-                "released row meets."
-            )
+            raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found no such row.")
         if self.kind == "mean":
             facts = build_facts(self.knowledge, names, [group], keep=self.mean)
             averaged = self.release.by_name[str(self.mean)]

@@ -145,9 +145,7 @@ def answered(
     parsed = parse_question(question, published) if as_first else asked_of(question, published)
     averages_by_group = [] if parsed.kind == "slope" else list(groups(tables, parsed))
     if parsed.kind != "slope" and len(averages_by_group) < max(1, len(parsed.groups)):
-        raise InputError(
-            f"{parsed.text!r}: expected a group that can have rows, found a group in which the rules allow no row."
-        )
+        raise InputError(f"{parsed.text!r}: expected a group with rows, found a group in which the rules allow no row.")
     n_intervals = intervals_of(parsed, published, len(averages_by_group))
     level = 1 - tables.kept.spare(confidence) / times / (n_intervals if together else among)
     compared: list[Term] = []
@@ -436,9 +434,7 @@ def trend(
     first = years[0]
     for index, year in enumerate(years[1:], 1):
         if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
-            raise InputError(
-                f"{year.name}: the question means something else in this release than in {first.name}: expected {expected}."
-            )
+            raise InputError(f"{year.name}: the question means something else than in {first.name}: expected {expected}.")
         for earlier in years[:index]:
             if _same_noise(earlier, year):
                 raise InputError(
@@ -501,10 +497,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
     def read() -> _Year:
         asked = asked_of(question, published)
         if asked.kind == "slope" or asked.groups:
-            raise InputError(
-                f"{question!r}: a trend answers only some questions: expected a share, mean, median or quantile, found "
-                "another kind of question."
-            )
+            raise InputError(f"{question!r}: expected a share, mean, median or quantile for a trend, found another kind.")
         tables, times = PublishedTables(published), measured_times(published, None) or 1.0
         return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
 

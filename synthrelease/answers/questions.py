@@ -216,10 +216,7 @@ def in_one_line(text: str) -> str:
     InputError : for a text that is too long for a question.
     """
     if len(text) > LONGEST:
-        raise InputError(
-            f"{cut(text, 60)!r}: the question is too long: expected a condition of at most {LONGEST} characters, found "
-            f"{len(text)} characters."
-        )
+        raise InputError(f"{cut(text, 60)!r} is too long: expected at most {LONGEST} characters, found {len(text)} characters.")
     return " ".join(text.split())
 
 

@@ -126,9 +126,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
         raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
     document, published = load_without_rows(release)
     if published.linked is not None:
-        raise InputError(
-            f"{published.folder}: rows of a group need a release of one table: expected such a release, found linked tables."
-        )
+        raise InputError(f"{published.folder}: rows of a group need one table: expected one table, found linked tables.")
     asked = parse_condition(condition, published)
     if asked.rule is None:
         raise InputError(

@@ -53,13 +53,9 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
     if new.corrects is None or new.corrects == (None if old_series is None else old_series.corrects):
         return new
     if new.corrects.digest != sha256(content):
-        raise OtherRelease(
-            "[series] corrects names another release: expected the release that is written again, found another release."
-        )
+        raise OtherRelease("[series] corrects names another release: expected the release to write again, found another.")
     if old.card.version == document.card.version:
-        raise OtherRelease(
-            "[card] version is unchanged: expected a new version for the release that corrects the earlier release."
-        )
+        raise OtherRelease("[card] version is unchanged: expected a new version for the corrected release.")
     return new
 
 

@@ -303,10 +303,7 @@ def _not_stated(document: ReleaseDocument) -> Iterator[str]:
     """Yield a sentence for each statement about criterion values that a release of an older version lacks."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
-        yield (
-            f"No criterion value has a limit for the file, because documents of version {document.written_by} state no such "
-            "limits."
-        )
+        yield f"No criterion value has a limit for the file: documents of version {document.written_by} state no such limits."
     apart = document.selection.joint_test is not None and all(part.noise is None for part in document.criteria)
     if document.provisional and apart:
         yield f"Each criterion value has separate noise, as in runs of version {document.run_by}."

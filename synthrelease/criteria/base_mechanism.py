@@ -56,9 +56,7 @@ def noisy_figures(
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
     if not all(math.isfinite(value) and abs(value / grid.step) <= 2.0**48 for value, grid in zip(values, grids, strict=True)):
-        raise ValueError(
-            "a criterion value that shares its noise must be finite, and must not be too large for its sensitivity"
-        )
+        raise ValueError("a criterion value that shares its noise must be finite, and not too large for its sensitivity")
     points = [round(Fraction(value) / Fraction(grid.step)) for value, grid in zip(values, grids, strict=True)]
     noisy = one_noise(np.array(points, dtype=np.int64), sensitivity=shared_steps(rows), epsilon=noise.epsilon, entropy=entropy)
     return tuple(

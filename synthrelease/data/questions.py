@@ -82,9 +82,7 @@ def split_question(text: str) -> QuestionWords:
     kind = _kind(word, text)
     rest, weighted = _without_weighted(rest)
     if weighted and kind == "ratio":
-        raise InputError(
-            f"{cut(text, 200)!r}: expected a share, mean, median, quantile or slope that is weighted, found a ratio."
-        )
+        raise InputError(f"{cut(text, 200)!r}: expected a weighted share, mean, median, quantile or slope, found a ratio.")
     head, parts = _parts(rest, _WORDS[kind], text)
     if kind == "share" and not head:
         raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")

@@ -192,9 +192,7 @@ Batch = tuple[int, Mapping[str, Texts]]
 
 
 def too_long(name: str) -> InputError:
-    return InputError(
-        f"column {name!r}: a value is too long: expected texts of at most {LONGEST_TEXT} characters, found a longer text."
-    )
+    return InputError(f"column {name!r}: a value is too long: expected at most {LONGEST_TEXT} characters, found more.")
 
 
 Text = TypeVar("Text")

@@ -81,9 +81,7 @@ class NoisyTables:
         if not isinstance(share, Fraction | int):  # sums of floats are inexact
             raise ValueError(f"expected a Fraction as share, found {type(share).__name__}")
         if not 0 < share <= self.left:
-            limit = (
-                f"a share above 0 and at most {self.left}" if self.left else "no further table, since the whole budget is used"
-            )
+            limit = f"a share above 0 and at most {self.left}" if self.left else "no further table, as the whole budget is used"
             raise ValueError(f"expected {limit}, found {share}")
         return share * self._budget
 
@@ -140,8 +138,5 @@ class _Checked:
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         rows = self.model.sample(n, generator)
         if not isinstance(rows, Counts) or rows.layout != self.layout or rows.total != n:
-            raise ValueError(
-                f"the model of another package returned wrong rows: expected {n} rows over the columns of the fit, found "
-                "other rows"
-            )
+            raise ValueError(f"another package returned wrong rows: expected {n} rows of the fitted columns, found other rows")
         return rows

@@ -286,9 +286,7 @@ class Meter:
         """Mark a charge as spent. Raises BudgetError if the charge was not planned or was already spent."""
         planned = self._left.get(charge.name)
         if planned is None or planned.price != charge.price:
-            raise BudgetError(
-                f"Refused: the charge {charge.name!r} was not planned, or was spent already. No private count was read."
-            )
+            raise BudgetError(f"Refused: charge {charge.name!r} was not planned or already spent. No private count was read.")
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
@@ -354,10 +352,7 @@ class RowsRule:
 def check_stated(rule: RowsRule, n_file: int) -> None:
     """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
-        raise InputError(
-            f"the file is too short: expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file} "
-            "rows."
-        )
+        raise InputError(f"the file is too short: expected at least {rule.stated} rows, as [input] rows says, found {n_file}.")
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"

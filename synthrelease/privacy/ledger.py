@@ -126,10 +126,7 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
             f"([series] year). {UNSPENT}"
         )
     if release.horizon != plan:
-        raise BudgetError(
-            f"Refused: the plan over years in [series] differs from the plan that {path} recorded before the first "
-            f"release. {UNSPENT}"
-        )
+        raise BudgetError(f"Refused: the plan over years in [series] differs from the plan in {path}. {UNSPENT}")
     charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in statement.entries}
     for earlier in release.named:
         if (earlier.year, earlier.again, *earlier.paid) not in charged:
@@ -146,10 +143,7 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
     again = [entry for entry in statement.entries if entry.notes.again]
     if release.again and (not done or any(notes.again for notes in done)):
         how_many = "none" if not done else "two"
-        raise BudgetError(
-            f"Refused: this release must replace one earlier release of {year}: expected one such release in {path}, found "
-            f"{how_many}. {UNSPENT}"
-        )
+        raise BudgetError(f"Refused: expected one earlier release of {year} to replace in {path}, found {how_many}. {UNSPENT}")
     if release.again and len(again) >= plan.fallbacks:
         raise BudgetError(f"Refused: the plan allows {plan.fallbacks} second releases of a year, all charged. {UNSPENT}")
     if done and not release.again:
@@ -243,17 +237,13 @@ class Ledger:
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
         if charge.renyi is not None:
-            raise BudgetError(
-                f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve, not yet stated at a delta."
-            )
+            raise BudgetError(f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve not yet stated at a delta.")
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
         purpose = line("the purpose of a charge", purpose, 200)
         try:
             domain = None if run.domain is None else domain_of(run.domain or "none")
         except ValueError:
-            raise BudgetError(
-                "The domain of a charge is malformed: expected a sha256 in 64 hexadecimal digits, found another value."
-            ) from None
+            raise BudgetError("The domain of a charge is wrong: expected 64 hexadecimal digits, found another value.") from None
         self._check_piece(statement, run)
         check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
@@ -359,9 +349,7 @@ class Ledger:
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
-            raise BudgetError(
-                f"Refused: {self.path} does not contain this piece. No private data were read, nothing was charged."
-            )
+            raise BudgetError(f"Refused: {self.path} lacks this piece. No private data were read, nothing was charged.")
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
         """Raise BudgetError for a second exact number of rows on another domain."""
@@ -447,9 +435,7 @@ def open_ledger(
         delta_limit=amount("the limit on delta", delta_limit),
     )
     if account.epsilon_limit == 0 or account.delta_limit >= 1:
-        raise BudgetError(
-            "The limits of the ledger are impossible: expected epsilon above 0 and delta below 1, found other values."
-        )
+        raise BudgetError("The ledger's limits are impossible: expected epsilon above 0 and delta below 1, found other values.")
 
     def fill(database: sqlite3.Connection) -> None:
         database.execute("BEGIN IMMEDIATE")

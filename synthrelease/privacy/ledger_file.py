@@ -147,10 +147,7 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
     no_piece = result.piece is not None and (split is None or result.piece > split.pieces)
     no_year = result.year is not None and (horizon is None or result.year not in horizon.years)
     if second or no_piece or no_year:
-        raise ValueError(
-            "the notes of the entries contradict each other: expected one split, one plan over years, and pieces and years "
-            "of these"
-        )
+        raise ValueError("the notes contradict each other: expected one split, one plan over years, and their pieces and years")
     return result
 
 
@@ -371,9 +368,7 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
     try:
         return from_text(to_text(exact(number)))
     except ValueError:
-        raise BudgetError(
-            f"{name}: the number cannot be used: expected a number of at least 0 with at most 100 digits, found another value."
-        ) from None
+        raise BudgetError(f"{name}: expected a number of at least 0 with at most 100 digits, found another value.") from None
 
 
 def summed(statement: Statement) -> Statement:
@@ -383,18 +378,14 @@ def summed(statement: Statement) -> Statement:
         for amount_of_entry in amounts:
             total += amount_of_entry
             if total.denominator > _LARGEST_DENOMINATOR:
-                raise BudgetError(
-                    "The sum of all charges would be a fraction of more than a thousand digits: use decimal numbers."
-                )
+                raise BudgetError("The sum of all charges would have more than a thousand digits: use decimal numbers.")
     return statement
 
 
 def line(name: str, text: str, longest: int) -> str:
     """Return a text that must be one printable line. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
-        raise BudgetError(
-            f"{name}: the text cannot be used: expected one line of 1 to {longest} printable characters, found something else."
-        )
+        raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
     return text
 
 
@@ -523,10 +514,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 def check_free(path: Path) -> None:
     """Raise OutputError if a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
     if not os.path.isdir(path.parent):
-        raise OutputError(
-            f"{path}: the folder of the ledger does not exist: expected an existing folder {path.parent} to write into, found "
-            "no folder."
-        )
+        raise OutputError(f"{path}: the folder does not exist: expected an existing folder {path.parent}, found no folder.")
     for name in (path, *_companions(path)):
         if os.path.lexists(name):
             raise _taken(name)

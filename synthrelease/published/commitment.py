@@ -147,6 +147,4 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         problem = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole file'}"
-    raise InputError(
-        f"{path}: the commitment cannot be read: expected a file that `synthrelease commit` wrote, found {problem}."
-    )
+    raise InputError(f"{path}: the commitment cannot be read: expected a file of `synthrelease commit`, found {problem}.")

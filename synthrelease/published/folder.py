@@ -243,15 +243,9 @@ class PublishedRelease:
         if unknown := [name for name in columns if name not in known]:
             guess = closest(unknown[0], known)
             hint = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(
-                f"{self.folder}: no column has this name: expected columns of the release ({listing(known)}), found "
-                f"{unknown[0]!r}.{hint}"
-            )
+            raise InputError(f"{self.folder}: no column has this name: expected {listing(known)}, found {unknown[0]!r}.{hint}")
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
-            raise InputError(
-                "carries: this question is about a pair or a triple: expected two or three different columns, found "
-                f"{listing(columns) or 'none'}."
-            )
+            raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
         try:
             return associations.of(*columns)
         except Unexpected as error:
@@ -384,10 +378,7 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
     folder = checked_path(folder)
     if not folder.is_dir():
         problem = "no such folder" if not folder.exists() else "a file"
-        raise InputError(
-            f"{folder}: this is not the folder of a release: expected release.json, the tables and their checksums, found "
-            f"{problem}."
-        )
+        raise InputError(f"{folder}: not a folder of a release: expected release.json, tables and checksums, found {problem}.")
     path = folder / "release.json"
     document = document_of(path)
     columns = tuple(part.published() for part in document.columns)
@@ -520,9 +511,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
         problem = error
     else:
         if len(rows) != document.n_rows:
-            raise InputError(
-                f"{path}: the table does not fit release.json: expected {document.n_rows} rows, found {len(rows)} rows."
-            )
+            raise InputError(f"{path}: the table contradicts release.json: expected {document.n_rows} rows, found {len(rows)}.")
         return np.stack(rows.bins, axis=1, dtype=np.min_scalar_type(max(shape.layout.sizes))), rows.weights
     raise InputError(f"{path}: {problem}.")
 
@@ -543,6 +532,4 @@ def _on_disk(path: Path) -> Content:
         pass
     except OSError as error:
         problem = error.strerror or problem
-    raise InputError(
-        f"{path}: a file of the release is missing or cannot be read: expected a file of a release; found {problem}."
-    )
+    raise InputError(f"{path}: a file of the release is missing or unreadable: expected a file of a release; found {problem}.")

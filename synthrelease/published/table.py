@@ -149,9 +149,7 @@ class LabelledBins:
             if unknown.any():
                 row = int(np.argmax(unknown))
                 expected = f"a bin of {self._name!r} ({listing(self._places)}) in line {line + row}"
-                raise TableError(
-                    f"the table has a wrong value: expected {expected}, found {cut(str(column[row].as_py()), 40)!r}"
-                )
+                raise TableError(f"a value is wrong: expected {expected}, found {cut(str(column[row].as_py()), 40)!r}")
         if np.array_equal(of_texts[:-1], np.arange(missing)):
             return indices.astype(self._kind)
         bins: np.ndarray = of_texts.astype(self._kind)[indices]
@@ -173,9 +171,7 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
             raise TableError(f"the column {SYNTHETIC!r} has a wrong value: expected {MARK} in every row, found something else")
         weights = _numbers(batch, WEIGHT) if shape.weighted else None
         if weights is not None and not ((weights >= 0) & (weights < np.inf)).all():
-            raise TableError(
-                f"a weight is wrong: expected a number of at least 0 as {WEIGHT!r} in every row, found something else"
-            )
+            raise TableError(f"a weight is wrong: expected numbers of at least 0 as {WEIGHT!r} in all rows, found other values")
         keys = _numbers(batch, shape.key) if shape.key else np.zeros(0, dtype=np.int64)
         yield RowsBatch(bins=bins, weights=weights, keys=keys)
         line += batch.num_rows
@@ -225,16 +221,11 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
     header = [*first, *shape.header]
     numbers = {shape.key: "whole numbers", WEIGHT if shape.weighted else "": "numbers"}
     with_numbers = "".join(f", with {kind} as {name!r}" for name, kind in numbers.items() if name)
-    problem = (
-        f"the lines cannot be read: expected lines of {listing(header)} as CSV in UTF-8{with_numbers}, found something else"
-    )
+    problem = f"the lines cannot be read: expected lines of {listing(header)} as CSV in UTF-8{with_numbers}, found other lines"
 
     def ragged(row: arrow.InvalidRow) -> str:
         nonlocal problem
-        problem = (
-            f"line {row.number} is too short or too long: expected {row.expected_columns} values, found {row.actual_columns} "
-            "values"
-        )
+        problem = f"line {row.number} has a wrong length: expected {row.expected_columns} values, found {row.actual_columns}"
         return "error"
 
     try:
@@ -369,9 +360,7 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
             f"{linked.size!r} says, found other members"
         )
     if len(members) > len(of_row):
-        raise TableError(
-            "the file of members is too long: expected no member after the members of the last root, found more members"
-        )
+        raise TableError("the file of members is too long: expected no member after the members of the last root, found more")
     columns = dict(zip((shape.names.index(name) for name in part.names), roots.bins, strict=True))
     place_of_row = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
     for bins, indices in zip(members.bins, slots_of(shape), strict=True):
@@ -612,17 +601,13 @@ def _parquet_batches(
     if file is None:
         raise TableError("the file cannot be read: expected a Parquet file, found something else")
     if schema.names != shape.header:
-        raise TableError(
-            f"the columns are wrong: expected the columns {listing(shape.header)}, found {listing(schema.names) or 'none'}"
-        )
+        raise TableError(f"the columns are wrong: expected {listing(shape.header)}, found {listing(schema.names) or 'none'}")
     if schema.metadata != (METADATA if says_synthetic else None):
         raise TableError("the metadata are wrong: expected the metadata that synthrelease writes, found other metadata")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError(
-            "a column has the wrong type: expected dictionaries of labels, ordered if the bins have an order, found other types"
-        )
+        raise TableError("a column has a wrong type: expected dictionaries of labels, ordered like the bins, found other types")
     if not footer.num_rows and most is None:
         raise TableError(f"the table is empty: expected rows of {len(shape.header)} values, found no rows")
     if most is not None and footer.num_rows > most:
@@ -667,7 +652,4 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
         raise TableError(f"the number of rows is wrong: expected {n_rows} rows, found {footer.num_rows} rows")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
-        raise TableError(
-            "the number of values is wrong: expected a Parquet file with one value for each row and column, found another "
-            "number"
-        )
+        raise TableError("the number of values is wrong: expected one value for each row and column, found another number")

@@ -119,9 +119,7 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
         raise InputError(f"{prior}: expected a release whose files agree with its release.json, found other files.")
     if content not in spec.earlier:
-        raise InputError(
-            f"{prior}: expected a release that [series] earlier names, so that its cost is added up; found another release."
-        )
+        raise InputError(f"{prior}: expected a release that [series] earlier names, to add up its cost; found another release.")
     _check_neighbours(prior, document, spec)
     missing = [name for name in spec.schema.names if name not in published.by_name]
     if missing:
@@ -169,9 +167,7 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
         held = np.flatnonzero(_touched(old, bin_number, column))
         whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in binnings)
         if not whole:
-            raise InputError(
-                f"{prior}: expected bins of {column.name} that each lie in one bin of this release, found {label!r}."
-            )
+            raise InputError(f"{prior}: expected bins of {column.name}, each in one bin of this release, found {label!r}.")
         atoms_of_bins[bin_number] = held[0]
     return atoms_of_bins
 

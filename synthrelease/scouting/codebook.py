@@ -170,18 +170,13 @@ def _of_ddi(text: str) -> Codebook:
     A codebook that defines entities is refused, because an entity may refer to another file or expand without limit.
     """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise _UnreadableCodebook(
-            "the codebook has a document type declaration: expected a DDI codebook without a declaration, found a declaration"
-        )
+        raise _UnreadableCodebook("the codebook has a document type declaration: expected no declaration, found a declaration")
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     variables = root.findall(".//dataDscr/var")
     if not variables:
-        raise _UnreadableCodebook(
-            "the codebook describes no variables: expected a DDI codebook with the variables of a file (dataDscr/var), found "
-            "none"
-        )
+        raise _UnreadableCodebook("the codebook has no variables: expected the variables of a file (dataDscr/var), found none")
     groups = {
         group.get("rectype", ""): group
         for group in root.findall(".//fileStrc[@type='hierarchical']/recGrp")

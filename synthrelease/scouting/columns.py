@@ -259,9 +259,7 @@ def scouted_columns(
         expected = "min below max, and whole numbers as bounds and limits of integers"
         raise InputError(f"expected {expected}, found other settings for {listing(wrong)}. Nothing was read.")
     if len(asked) < 2:
-        raise InputError(
-            f"a scout needs two columns: expected at least two columns, found only {listing(names)}. Nothing was read."
-        )
+        raise InputError(f"a scout needs two columns: expected at least two, found only {listing(names)}. Nothing was read.")
     return asked
 
 

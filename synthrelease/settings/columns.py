@@ -42,9 +42,7 @@ def _codes(value: Any) -> Any:
         return {text: text for text in value}
     if isinstance(value, Mapping) and all(isinstance(label, str) for label in value.values()):
         return value
-    raise Unexpected(
-        "a list of codes, a table of codes with their labels, or the name of a CSV file with the columns code,label"
-    )
+    raise Unexpected("a list of codes, a table of codes with labels, or the name of a CSV file with the columns code,label")
 
 
 def _is_texts(value: Any) -> bool:

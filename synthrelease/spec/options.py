@@ -176,7 +176,5 @@ def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, 
         return []
     problems.add_unknown(path, "columns of the table", words.columns, names)
     if words.weighted and not weighted:
-        problems.add(
-            path, "a configuration whose [design] names the weight of a weighted question", repr(cut(words.text, 60)), ""
-        )
+        problems.add(path, "a [design] that names the weight of a weighted question", repr(cut(words.text, 60)), "")
     return list(words.conditions)

@@ -223,9 +223,7 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         expected = f"a column that is not released, found that [columns.{released[0]}] uses it: remove that column"
         problems.add("unit.key", expected, repr(unit.key))
     if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
-        problems.add(
-            "unit.first_by", "each column once, and not the key, which all rows of a person share", repr(unit.first_by)
-        )
+        problems.add("unit.first_by", "each column once, not the key, which all rows of a person share", repr(unit.first_by))
     if release.split is not None:
         expected = (
             "no such table with [unit] key: record numbers are of rows, and would put the rows of a person into several pieces"

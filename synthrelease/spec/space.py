@@ -352,10 +352,7 @@ def _generator_mistakes(
     elif mistakes := [*rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)]:
         yield from mistakes
     elif published and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
-        expected = (
-            "no rare bins and no agreements, because [selection] publishes the measurements, and readers expect tables of all "
-            "rows"
-        )
+        expected = "no rare bins and no agreements: [selection] publishes measurements, and readers expect tables of all rows"
         yield Mistake(generator.leaves_out, expected, repr(getattr(generator, generator.leaves_out)))
     elif (generator.guarantee == "approximate") != (other.guarantee == "approximate"):
         expected = f"families with the privacy definition of {where_first} ({other.guarantee}), because all get the same budget"

@@ -241,7 +241,7 @@ BAD = [
     ("mean b by A", r"one column after 'by' \('a', .*found 'A'"),
     ("mean b where a == 1 where a == 2", "'where' once"),
     ("mean b by", "something after 'by'"),
-    ("share a == 1 where b > 5", "a group that can have rows, found a group in which the rules allow no row"),
+    ("share a == 1 where b > 5", "a group with rows, found a group in which the rules allow no row"),
 ]
 
 

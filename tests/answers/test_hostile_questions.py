@@ -32,7 +32,7 @@ def release(folder: Path) -> PublishedRelease:
     [
         ("year < " + "9" * 5000, "expected a number between -1e15 and 1e15 to compare 'year' with, found 999"),
         ("year < -" + "9" * 400, "expected a number between -1e15 and 1e15"),
-        (" and ".join(["year < 5"] * 3000), f"expected a condition of at most {LONGEST} characters, found 38995"),
+        (" and ".join(["year < 5"] * 3000), f"expected at most {LONGEST} characters, found 38995"),
         (" and ".join(["year < 5"] * 1500), f"expected at most {MOST_COMPARISONS} comparisons, found 1500"),
         ("a" * 19_000, "expected a column"),
         ("face == '" + "h" * 19_000 + "'", "expected a category of 'face'"),

@@ -250,7 +250,7 @@ def test_estimates_csv_lists_what_was_measured_with_the_weight() -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("ratio y to a weighted", "expected a share, mean, median, quantile or slope that is weighted"),
+        ("ratio y to a weighted", "expected a weighted share, mean, median, quantile or slope"),
         ("share y == 1 weighted", r"expected a release that names its design weight \(\[design\] weight\)"),
     ],
 )

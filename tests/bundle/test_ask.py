@@ -274,7 +274,7 @@ def test_a_changed_page_and_a_missing_one_are_found(folder: Path) -> None:
     assert [problem[:14] for problem in problems(verify_files(resealed(changed)))] == ["ask.html: line"]
     del files["ask.he.html"]
     assert problems(verify_files(resealed(files))) == [
-        "ask.he.html: this file is missing: expected in the bundle, found no such file"
+        "ask.he.html: this file is missing: expected in the bundle, found no file"
     ]
 
 

@@ -30,7 +30,7 @@ class Greedy(OutsideGenerator):
 def test_no_more_than_the_budget_is_answered() -> None:
     problems = check_kind(Greedy)
     assert problems
-    assert all("expected no further table, since the whole budget is used, found 1" in problem for problem in problems)
+    assert all("expected no further table, as the whole budget is used, found 1" in problem for problem in problems)
 
 
 @pytest.mark.parametrize(("guarantee", "scale"), [("pure", 2 * 4.0), ("zCDP", None)])

@@ -640,7 +640,7 @@ def test_a_release_says_its_domain(coins: Ledger) -> None:
 
 @pytest.mark.parametrize("domain", ["", "births", "1f", "1F" * 32, "1f" * 33, "1f" * 32 + "\n"])
 def test_a_domain_is_a_digest(coins: Ledger, domain: str) -> None:
-    with pytest.raises(BudgetError, match="expected a sha256"):
+    with pytest.raises(BudgetError, match="expected 64 hexadecimal digits"):
         coins.reserve(cost(1), "one more", ChargedRun(domain=domain))
     assert len(coins.statement().entries) == 2
 
@@ -724,7 +724,7 @@ def test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_
             ledger.reserve(charge, "a run")
             accepted += 1
     assert 5 <= accepted < 12
-    with pytest.raises(BudgetError, match="fraction of more than a thousand digits"):
+    with pytest.raises(BudgetError, match="more than a thousand digits"):
         ledger.reserve(charges[-1], "a run")
     assert len(ledger.statement().entries) == accepted
     ledger.reserve(cost(1), "a decimal")

@@ -68,11 +68,11 @@ def test_a_register_is_split_once(ledger: Ledger) -> None:
 )
 def test_a_piece_that_there_is_not_is_refused(ledger: Ledger, piece: int | None, split: Split | None) -> None:
     before = ledger.statement()
-    with pytest.raises(BudgetError, match="does not contain this piece"):
+    with pytest.raises(BudgetError, match="lacks this piece"):
         ledger.reserve(cost(1), "a run", ChargedRun(piece=piece, split=split))
     assert ledger.statement() == before
     unsplit = open_ledger(ledger.path.with_name("other.ledger"), "coins", 10)
-    with pytest.raises(BudgetError, match="does not contain this piece"):
+    with pytest.raises(BudgetError, match="lacks this piece"):
         unsplit.reserve(cost(1), "a run", ChargedRun(piece=1, split=SPLIT))
 
 

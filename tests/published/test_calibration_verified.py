@@ -89,7 +89,7 @@ def test_equal_rows_with_different_weights_are_found() -> None:
 
 def test_a_weight_that_is_no_number_is_found() -> None:
     text = bundle()["data.csv"].replace(b"\nhead,1-2,", b"\nhead,1-2,x", 1)
-    assert "with numbers as 'weight', found something else" in problems(forged(nothing, data_csv=text))
+    assert "with numbers as 'weight', found other lines" in problems(forged(nothing, data_csv=text))
 
 
 @pytest.mark.slow

@@ -162,11 +162,11 @@ FAULTS: list[tuple[Change, str]] = [
     (edited(lambda d: d["charges"].update(delta_exact="1")), r"release\.json: charges: .* 0 <= delta < 1"),
     (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
     (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),
-    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table does not fit release\.json: expected 399 rows, found 400"),
+    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table contradicts release\.json: expected 399 rows, found 400"),
     (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face' in the header, found 'face', 'year'"),
     (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
     (replaced("head,1-2", "edge,1-2"), "expected a bin of 'face' \\('head', 'tail'\\) in line 2, found 'edge'"),
-    (replaced("head,1-2", "head"), "line 2 is too short or too long: expected 2 values, found 1 values"),
+    (replaced("head,1-2", "head"), "line 2 has a wrong length: expected 2 values, found 1"),
 ]
 
 

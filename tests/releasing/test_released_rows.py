@@ -69,7 +69,7 @@ def test_bins_are_compared_by_what_they_hold_and_may_be_coarser_now(work: Path) 
 
 @pytest.mark.parametrize("bins", ['"1", "2-8"', '"1-3", "4-8"', '"1..8"'])
 def test_bins_that_cut_those_of_the_earlier_release_are_refused(work: Path, bins: str) -> None:
-    with pytest.raises(InputError, match="expected bins of year that each lie in one bin of this release"):
+    with pytest.raises(InputError, match="expected bins of year, each in one bin of this release"):
         read_priors(spec_of(work, {'"1-2", "3-4", "5-6", "7-8"': bins}))
 
 

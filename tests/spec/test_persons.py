@@ -100,7 +100,7 @@ def test_what_cannot_see_all_rows_of_a_person_is_refused(
     [
         ('[unit]\nfirst_by = ["day"]\n', "needs a key"),
         ('[unit]\nkey = "purse"\nrecords_per_person = "not answered"\n', r"because \[unit\] has a key"),
-        ('[unit]\nkey = "purse"\nfirst_by = ["purse"]\n', "each column once, and not the key"),
+        ('[unit]\nkey = "purse"\nfirst_by = ["purse"]\n', "each column once, not the key"),
         ("[unit]\nrecords_per_person = 0\n", "records_per_person"),
     ],
 )

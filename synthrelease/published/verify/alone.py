@@ -318,7 +318,7 @@ def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
 def _document(files: Files) -> ReleaseDocument | Check:
     name = "release.json"
     if name not in files:
-        return Check(name=name, problems=(f"{name}: this file is missing: expected in the bundle, found no such file",))
+        return Check(name=name, problems=(f"{name}: this file is missing: expected in the bundle, found no file",))
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
@@ -350,9 +350,7 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
     yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
     missing, later = [name for name in (*document.files, *documents(document)) if name not in files], not_yet_written(document)
-    problems = [
-        f"{name}: this file is missing: expected in the bundle, found no such file" for name in missing if name not in later
-    ]
+    problems = [f"{name}: this file is missing: expected in the bundle, found no file" for name in missing if name not in later]
     limits = tuple(sentence for name, sentence in later.items() if name not in files)
     yield Check(name=COMPLETE, found="no file that was written is missing", problems=tuple(problems), limits=limits)
 

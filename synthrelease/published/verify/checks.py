@@ -138,10 +138,7 @@ class Report:
         if self.signed_by is not None:
             return ""
         if self.commitment:
-            return (
-                "A commitment does not cover rows and figures: anybody who has the specification could have written these "
-                "files."
-            )
+            return "A commitment does not cover rows and figures: anybody with the specification could have made these files."
         return (
             "No commitment was given: anybody with this program could have written consistent files like these, so the "
             "checks show neither who made the files nor that there was a private file."
@@ -200,9 +197,7 @@ def checksums(files: Files) -> Check:
     name = "checksums"
     listed = read_checksums(files[CHECKSUMS]) if CHECKSUMS in files else None
     if listed is None:
-        return Check(
-            name=name, problems=(f"{CHECKSUMS}: expected a line with checksum and name for each file, found no such file",)
-        )
+        return Check(name=name, problems=(f"{CHECKSUMS}: expected a line with checksum and name for each file, found no file",))
     present = set(files) - {CHECKSUMS, SIGNATURE}
     problems = [
         f"{missing}: {CHECKSUMS} lists this file, but the folder does not contain it"

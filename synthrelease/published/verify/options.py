@@ -367,7 +367,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
         yield f"expected {lacking} rows that lack a value, as in data.csv, found {part.rows}"
     if name not in bundle.files or name not in document.files:
-        yield "this file is missing: expected in the bundle, found no such file"
+        yield "this file is missing: expected in the bundle, found no file"
         return
     shape, flags = replace(table.shape, weighted=False), flags_of_rows(table, open_)
     try:

@@ -169,9 +169,7 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     """
     content = files.get(NAME)
     if content is None:
-        return Check(
-            name="specification", problems=(f"{NAME}: this file is missing: expected in the bundle, found no such file",)
-        )
+        return Check(name="specification", problems=(f"{NAME}: this file is missing: expected in the bundle, found no file",))
     digest = hashlib.sha256(content).hexdigest()
     problems = []
     if digest != document.specification:

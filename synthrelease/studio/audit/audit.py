@@ -208,9 +208,7 @@ def run_audit(
 
     result = AuditResult(sensitivities=tuple(sensitivities), laws=tuple(laws), losses=tuple(audit_losses(losses, progress)))
     if result == AuditResult():
-        raise InputError(
-            f"--only {scope.text}: expected a part of the name of a case or an enumeration, found no name with this text."
-        )
+        raise InputError(f"--only {scope.text}: expected a part of the name of a case or an enumeration, found no such name.")
     return result
 
 

@@ -115,9 +115,7 @@ class PermutationSwapping:
         if not 0 < self.rate < 1:
             raise ValueError("a swap rate lies above 0 and below 1")
         if not self.variables or len({*self.key, *self.variables}) != len(self.key) + len(self.variables):
-            raise ValueError(
-                "expected at least one swap variable; a variable may neither occur twice nor be a part of the swap key"
-            )
+            raise ValueError("expected at least one swap variable; a variable may neither occur twice nor be in the swap key")
 
     def largest_stratum(self, table: Counts) -> int:
         """Return b, the size of the largest stratum of the whole table."""

@@ -483,10 +483,7 @@ class PublicTable:
         ValueError : if a bin other than the bin of missing values has no number.
         """
         if not self.has_numbers(column):
-            raise ValueError(
-                f"{role}: a column has no numbers: expected a column with a number for every bin, found {column!r}, which has "
-                "no numbers."
-            )
+            raise ValueError(f"{role}: a column has no numbers: expected a number for every bin, found {column!r}.")
         return self.transformation.numbers(column)
 
 

@@ -280,9 +280,7 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
-        raise OutputError(
-            f"{out}: the folder is missing and cannot be made ({error.strerror}): expected a folder, found none."
-        ) from None
+        raise OutputError(f"{out}: the folder cannot be made ({error.strerror}): expected a folder, found none.") from None
     strangers = sorted(path.name for path in out.iterdir())
     if strangers and STORE not in strangers:
         raise InputError(f"{out}: expected a new folder or one of an earlier rehearsal, found files such as {strangers[0]!r}.")

@@ -66,7 +66,7 @@ def test_every_file_that_is_missing_is_named_without_any_document_being_written(
             without = resealed({other: content for other, content in files.items() if other != name})
             found = problems(verify_files(without, plan=False, documents=False))
             assert [text for text in found if text.startswith(name)] == [
-                f"{name}: this file is missing: expected in the bundle, found no such file"
+                f"{name}: this file is missing: expected in the bundle, found no file"
             ]
 
 

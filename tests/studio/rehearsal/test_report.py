@@ -430,7 +430,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(OutputError, match="the folder is missing and cannot be made"):
+    with pytest.raises(OutputError, match="the folder cannot be made"):
         rehearsed(tmp_path, SPACE)
 
 
