@@ -121,20 +121,16 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
     joint : the shares of the clique on `entered`, followed by the other columns of `separator`.
     """
     common = [axis for axis, column in enumerate(entered) if column in separator]
-    ended = [axis for axis, column in enumerate(entered) if column not in separator]
-    union = tuple(dict.fromkeys((*entered, *separator)))
-    begun = range(len(entered), len(union))
-    n_common = _cells(tree, [entered[axis] for axis in common])
-    n_ended = _cells(tree, [entered[axis] for axis in ended])
-    lines = given.reshape(-1, *(tree.sizes[column] for column in entered))
-    lines = lines.transpose([*(axis + 1 for axis in common), 0, *(axis + 1 for axis in ended)]).reshape(n_common, -1, n_ended)
-    table = lines @ joint.transpose([*common, *ended, *begun]).reshape(n_common, n_ended, -1)
-    left = [union[axis] for axis in (*common, *begun)]
-    shape = [tree.sizes[column] for column in left]
-    table = table.reshape(*shape[: len(common)], -1, *shape[len(common) :])
-    places = [left.index(column) for column in separator]
-    ordered = table.transpose([len(common), *(place + (place >= len(common)) for place in places)])
-    return ordered.reshape(len(given), -1)
+    front, left = range(len(common)), [entered[axis] for axis in common]
+    n_common = _cells(tree, left)
+    left += [column for column in separator if column not in entered]
+    lines = np.moveaxis(given.reshape(-1, *(tree.sizes[column] for column in entered)), [axis + 1 for axis in common], front)
+    lines = lines.reshape(n_common, len(given), -1)
+    table = lines @ np.moveaxis(joint, common, front).reshape(n_common, lines.shape[2], -1)
+    sizes = [tree.sizes[column] for column in left]
+    sizes.insert(len(common), len(given))
+    table = np.moveaxis(table.reshape(sizes), len(common), 0)
+    return table.transpose([0, *(left.index(column) + 1 for column in separator)]).reshape(len(given), -1)
 
 
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
