@@ -80,30 +80,29 @@ class Ties:
     drawn_after: tuple[tuple[int, Columns], ...] = ()
 
 
-def mean_square_contingency(counts: np.ndarray) -> float:
-    """Return the mean square contingency of a table of two columns. The contingency is chi-squared / n, minus the expected
-    value under independence.
+def mean_square_contingency(counts: np.ndarray) -> np.ndarray:
+    """Return the (...) mean square contingencies of (..., n_first, n_second) tables of two columns. The contingency is
+    chi-squared / n, minus the expected value under independence.
 
     The result is at least 0, and does not change if bins are split in proportion.
     """
-    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
-    n, (rows, columns) = table.sum(), table.shape
-    if n < 2 or min(rows, columns) < 2:
-        return 0.0
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    return max(0.0, float(((table - expected) ** 2 / expected).sum() / n) - (rows - 1) * (columns - 1) / (n - 1))
+    n, rows, columns = (counts.sum(axis=axis, keepdims=True, dtype=float) for axis in ((-2, -1), -1, -2))
+    expected = rows * columns / np.maximum(n, 1)
+    chi_squared = (counts - expected) ** 2 / np.where(expected > 0, expected, 1)
+    free = np.count_nonzero(rows, axis=-2, keepdims=True) - 1, np.count_nonzero(columns, axis=-1, keepdims=True) - 1
+    by_chance = free[0] * free[1] / np.maximum(n - 1, 1)
+    return np.maximum(0, (chi_squared / np.maximum(n, 1)).sum(axis=(-2, -1)) - by_chance[..., 0, 0])
 
 
-def cramers_v(counts: np.ndarray) -> float:
-    """Return the bias-corrected Cramer's V of a (n_first, n_second) table: 0 for independent columns, at most 1.
+def cramers_v(counts: np.ndarray) -> np.ndarray:
+    """Return the (...) bias-corrected Cramer's V of (..., n_first, n_second) tables: 0 for independent columns, at most 1.
 
     W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
     without rows are ignored. The result is 0 if a column has only one value.
     """
-    n = counts.sum()
-    fewest = min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1))
-    largest = fewest - (fewest - 1) ** 2 / (n - 1) - 1 if n > 1 else 0.0
-    return min(1.0, math.sqrt(mean_square_contingency(counts) / largest)) if largest > 0 else 0.0
+    others = np.min([np.count_nonzero(counts.sum(axis=axis), axis=-1) for axis in (-1, -2)], axis=0) - 1
+    largest = others - others**2 / np.maximum(counts.sum(axis=(-2, -1)) - 1, 1)
+    return np.sqrt(np.minimum(1, mean_square_contingency(counts) / np.where(largest > 0, largest, math.inf)))
 
 
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:

@@ -22,7 +22,7 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.generators.associations import LEAST_STRENGTH
+from synthrelease.generators.associations import LEAST_STRENGTH, cramers_v
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
@@ -550,21 +550,14 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 def _strengths(groups: np.ndarray) -> np.ndarray:
     """Return the (n_columns, n_columns) matrix of Cramer's V of every two columns, over the rows with values in both columns.
 
-    The diagonal is 0. The tables of a column with all earlier columns are computed as one product of indicator matrices, and
-    `cramers_v` of all these tables at once, by chi-squared / n = (sum of cell^2 / (row total * column total)) - 1.
+    The diagonal is 0. The tables of a column with all earlier columns are computed as one product of indicator matrices.
     """
     n_columns, width = len(groups), _GROUPS + 1
     indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
     flat, strengths = indicators.reshape(n_columns * width, -1), np.zeros((n_columns, n_columns))
     for first in range(1, n_columns):
-        tables = (indicators[first] @ flat[: first * width].T).astype(float).reshape(width, first, width)
-        rows, columns = tables.sum(axis=2), tables.sum(axis=0)
-        n_less, n_rows, n_bins = columns.sum(axis=1) - 1, (rows > 0).sum(axis=0), (columns > 0).sum(axis=1)
-        contingency = (tables**2 / np.maximum(rows[:, :, None] * columns, 1)).sum(axis=(0, 2)) - 1
-        fewest, n_less = np.minimum(n_rows, n_bins) - 1, np.maximum(n_less, 1)
-        largest = fewest - fewest**2 / n_less
-        squared = (contingency - (n_rows - 1) * (n_bins - 1) / n_less) / np.where(largest > 0, largest, math.inf)
-        strengths[first, :first] = np.sqrt(np.clip(squared, 0, 1))
+        tables = (flat[: first * width] @ indicators[first].T).astype(float).reshape(first, width, width)
+        strengths[first, :first] = cramers_v(tables)
     return strengths + strengths.T
 
 

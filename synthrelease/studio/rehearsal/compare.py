@@ -123,7 +123,7 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
         """Return Cramer's V of two columns, where missing counts as a value. The result is 0 if the table of the columns is too
         large.
         """
-        return cramers_v(table.marginal((first, second))) if sizes[first] * sizes[second] <= 2**20 else 0.0
+        return float(cramers_v(table.marginal((first, second)))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
     def risk() -> np.ndarray:
         public = PublicTable(counts=table, transformation=transformation, public_because="given to a rehearsal")

@@ -84,7 +84,7 @@ class Pair:
             columns=columns,
             distance=float(apart.sum() / 2) / n_rows,
             largest_cell=float(apart.max(initial=0.0)) / n_rows,
-            cramers_v=cramers_v(counts),
+            cramers_v=float(cramers_v(counts)),
             beyond_chance=_beyond_chance(counts, counts - from_independence(counts)) / 2 / n_rows,
         )
 

@@ -272,7 +272,7 @@ class Comparison:
     def contingency(self, index: int, counts: np.ndarray) -> float:
         """Return the mean square contingency of the table of a pair, over the rows with a value of both columns."""
         names = sorted(self.pairs[index].columns, key=self.columns.index)
-        return mean_square_contingency(valued(counts, *(name in self.missing for name in names)))
+        return float(mean_square_contingency(valued(counts, *(name in self.missing for name in names))))
 
     def of(self, columns: Sequence[str]) -> Comparison:
         """Return the comparison for only these columns."""
