@@ -56,21 +56,25 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     yield " ".join(filter(None, [good, for_rows, trial]))
     if others:
         yield " ".join(others)
+    told = trial not in ("", WITHHELD)  # the trial says which pairs are lost
+    lost = [tuple(pair.split(":")) for pair in spec.not_promised.pairs if told]
+    gone = {*lost, *(pair[::-1] for pair in lost)}
     strengths = {tuple(pair.split(":")): strength for pair, strength in models[0].strengths.pairs.items()}
-    known = [pair for pair in strengths if {*pair} <= {*models[0].layout.columns}]
+    known = [pair for pair in strengths if {*pair} <= {*models[0].layout.columns} and pair not in gone]
     not_preserved = [pair for pair in known if not all(model.of(*pair) for model in models)]
     strong = sorted((pair for pair in not_preserved if strengths[pair] >= LEAST_STRENGTH), key=lambda pair: -strengths[pair])
     if weak := len(not_preserved) - len(strong):
         yield f"{so_many(weak, 'other pair has', 'other pairs have')} a Cramer's V below {LEAST_STRENGTH:g} in the public file."
     apart = f"Pairs with a Cramer's V of {LEAST_STRENGTH:g} or more that no measured table preserves"
-    listed = {apart: [" × ".join(pair) for pair in strong]}
-    if trial not in ("", WITHHELD):  # the trial says which of these pairs are lost
-        kept = [" × ".join(pair) for pair in strong if frozenset(pair) not in spec.not_promised.named]
-        lost = [pair.replace(":", " × ") for pair in spec.not_promised.pairs]
-        listed = {"Pairs that the trial lost": lost, f"{apart}, and that the trial did not lose": kept}
-    for words, names in listed.items():
-        if names:
-            yield f"{words}: {_shown(names)}."
+    in_tables = {pair for model in models for pair in gone & {*model.in_tables()} if model.measured(*pair) != "not known"}
+    listed = {
+        "Pairs that the trial lost": [pair for pair in lost if pair not in in_tables],
+        "Pairs that the trial lost, although a table measures them": [pair for pair in lost if pair in in_tables],
+        f"{apart}{', and that the trial did not lose' * told}": strong,
+    }
+    for words, named in listed.items():
+        if named:
+            yield f"{words}: {_shown([*map(' × '.join, named)])}."
     if pairs.columns and pairs.unknown < pairs.pairs:
         yield sentences("en")["carried_list" if pairs.only else "carried_others"]
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():

@@ -129,6 +129,12 @@ def test_a_pair_is_lost_where_the_trial_lost_it(tmp_path: Path) -> None:
     ]
     tried = replace(tried, not_promised=NotPromisedTable(kept="In trials, 90%.", pairs=("year:face",), why="Noise"))
     assert [line for line in carried_lines(tried) if "×" in line] == ["Pairs that the trial lost: year × face."]
+    leave(spec, "draft", 400, Strengths(pairs={"face:year": 0.05}))
+    assert not any("below 0.1" in line for line in carried_lines(tried))  # nothing is said twice
+    measured = load_spec(write_config(tmp_path, MEASURED))
+    leave(measured, "draft", 400)
+    tried = replace(measured, not_promised=tried.not_promised)
+    assert "Pairs that the trial lost, although a table measures them: year × face." in carried_lines(tried)
 
 
 def test_programs_and_people_are_told_of_as_many_rows(tmp_path: Path, printed: Run) -> None:

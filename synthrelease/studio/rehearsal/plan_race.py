@@ -178,13 +178,14 @@ class Kept:
     def words(self) -> str:
         """Return a sentence with the share, which is the same in `init`, the plan, the card and release.json."""
         if self.share is None:
-            return "The public file has too few rows to estimate how much of the associations a release preserves."
+            few = "The public file has too few rows to estimate how much of the associations a release preserves."
+            return f"{few} {self._lost_in_words}" if self.lost else few
         rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
         return (
             f"In trials, fits to one half of the public file preserved {shown_share(self.share)} of the "
             f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins} (100%: another sample of the same "
-            f"population, 0%: independent columns). {self._lost_in_words}"
+            f"population, 0%: independent columns). Strong pairs count most in this percentage. {self._lost_in_words}"
         )
 
     @property
@@ -195,7 +196,7 @@ class Kept:
         lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
         if n_rare := len(self.lost) - n_lost:
             lost += f" and {so_many(n_rare, 'pair')} of rare values that occur together"
-        return f"Strong pairs count most in this percentage. The fits lost {lost}."
+        return f"The fits lost {lost}."
 
 
 def shown_share(share: float) -> str:

@@ -38,7 +38,7 @@ from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Subject, Voice
 from synthrelease.studio.rehearsal import plan_race
 from synthrelease.studio.rehearsal.closer_look import halves
-from synthrelease.studio.rehearsal.dependence import TellingTables, strongest_pairs
+from synthrelease.studio.rehearsal.dependence import Pair, TellingTables, strongest_pairs
 from synthrelease.studio.rehearsal.plan_race import (
     CLEARLY,
     DELTA,
@@ -261,6 +261,14 @@ def test_what_is_kept_is_said_beside_another_sample() -> None:
     assert "preserved 60% of the associations in the other half (100%: another sample" in kept(0.6).words
     assert "all rows of the persons of the other half" in replace(kept(0.6), of_all_rows=True).words
     assert "all rows of the persons" not in kept(0.6).words
+
+
+def test_what_fits_lost_is_said_also_without_a_share() -> None:
+    """`plan` listed lost pairs below a sentence on a file with too few rows to tell anything."""
+    few = "The public file has too few rows to estimate how much of the associations a release preserves."
+    pair = Pair(columns=("a", "b"), distance=0.1, largest_cell=0.1, cramers_v=0.5, beyond_chance=1)
+    assert replace(kept(0.6), share=None).words == few
+    assert replace(kept(0.6), share=None, lost=(pair,)).words.startswith(f"{few} The fits lost ")
 
 
 @pytest.mark.slow
