@@ -626,6 +626,9 @@ def numbers(
     bins = bins or suggested
     alternatives = [parse_bins(texts, whole_numbers=whole) for texts in bins.texts(whole=whole, weight=weight).values()]
     remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
+    named_years = NAMES["year"].search(words_in(f"{answers.source} {answers.entry.description}"))
+    calendar = bool(whole and named_years and not PARTS["birth"].search(answers.source) and _are_years(values))
+    remark += "; the numbers are years, so their mean is not measured" * calendar
     return ColumnDraft.of(
         answers,
         name=plain_name(name, used_names),
@@ -635,7 +638,7 @@ def numbers(
         bins=bins,
         facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),
         weight=weight,
-        calendar=whole and not PARTS["birth"].search(answers.source) and _are_years(values),
+        calendar=calendar,
         **(date or {}),
     )
 
