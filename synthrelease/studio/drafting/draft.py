@@ -886,7 +886,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     """
     ground, columns, total = whole.ground, whole.subject.columns, whole.choices.limit
     order = in_order(columns, ground.pairs, subject.promise.important)
-    in_coarse_bins, why = coarser(columns, ground.table), _too_many(len(columns), subject.file.n_rows, whole)
+    in_coarse_bins, why = coarser(columns, ground.table), _too_many(len(columns), whole)
 
     def with_fewer(drafted: Sequence[ColumnDraft], size: int, how: str) -> Tried:
         subject.voice.say(f"the rows are too few for all columns; trying {size} of {len(columns)} columns")
@@ -914,7 +914,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     return in_drafted_bins if in_drafted_bins.standing.good else draft
 
 
-def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
+def _too_many(n_columns: int, whole: Tried) -> str:
     """Return the sentence that says why a draft of all columns is not good enough."""
     reasons, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
     if whole.others >= whole.choices.limit:
@@ -924,8 +924,8 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
     if standing.kept and standing.tells:
         reasons.append(_off(standing.kept))
     return (
-        f"There are too many columns for so few rows at this epsilon. In fits of all {n_columns} columns ({n_rows:,} rows, "
-        f"{total}), {'; '.join(reasons)}."
+        f"There are too many columns for so few rows at this epsilon. In fits of all {n_columns} columns "
+        f"({round(whole.ground.table.total):,} rows, {total}), {'; '.join(reasons)}."
     )
 
 

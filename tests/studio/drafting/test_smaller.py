@@ -6,6 +6,8 @@ import math
 import re
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.coarser import FEW_CATEGORIES, Floor, coarser, fewer, floored, in_order, sizes, what_stays
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.studio.drafting.criteria import LEAST_KEPT, LEAST_OF_STRONGEST, MOST_OFF, DraftStanding
+from synthrelease.studio.drafting.draft import Tried, _too_many
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.closer_look import yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair
@@ -90,6 +93,14 @@ def test_independent_columns_fail_the_smaller_draft(wide: tuple[Path, Draft]) ->
     ]
     assert any("pairs" in name for name in failed)
     assert any("single columns" in name for name in [*(each.name for each in spec.criteria), *found.criteria.left_out])
+
+
+def test_the_reason_for_fewer_columns_counts_the_rows_that_were_fitted() -> None:
+    """With --unit, it counted all rows of the file."""
+    standing = SimpleNamespace(bins=0.5, kept=None, tells=False)
+    ground = SimpleNamespace(table=SimpleNamespace(total=115.0))
+    whole = SimpleNamespace(others=0, choices=SimpleNamespace(limit=2), standing=standing, ground=ground)
+    assert "In fits of all 4 columns (115 rows, epsilon 2 in all)" in _too_many(4, cast(Tried, whole))
 
 
 @pytest.mark.slow
