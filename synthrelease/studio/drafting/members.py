@@ -16,7 +16,7 @@ from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import Codebook, written_as_in
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import NumberBins
-from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut, no_key
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
@@ -116,16 +116,18 @@ def read_members(
     names, _ = selection.of(list(dict.fromkeys([*roots.columns, *file.columns])))
     of_roots, of_members = ([name for name in table_.columns if name in names] for table_ in (roots, file))
     keys, codes = every_row(file, (key,), key)[key]
+    times = np.bincount(codes, minlength=len(keys))
+    none = no_key({text: often for text, often in zip(keys, times.tolist(), strict=True) if text})
+    are_keys = np.array([text not in ("", none) for text in keys])
     if own_file is None:
-        constant = _constant(file, key, codes, of_roots)
+        constant = _constant(file, key, codes, of_roots, are_keys[codes])
         of_roots = [name for name in of_roots if name in constant]
         of_members = [key, *(name for name in of_members if name not in constant)]
     if len(of_members) < 2:
         raise InputError(f"{file.name}: expected a column that varies among rows with the same {key!r}, found none.")
 
     # the number of members of each root, and the column that orders them
-    times = np.bincount(codes, minlength=len(keys))
-    sizes = times[(times > 0) & np.array([bool(text) for text in keys])]
+    sizes = times[(times > 0) & are_keys]
     n_roots = len(set(every_row(roots, (key,), key)[key][0]) - {""})
     covering = int(np.searchsorted(np.cumsum(np.bincount(sizes)) / len(sizes), COVERED))
     largest = max(1, min(covering, MOST_DRAFTED))
@@ -186,12 +188,12 @@ def _plain(column: ColumnDraft) -> ColumnDraft:
     return column
 
 
-def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str]) -> set[str]:
-    """Return the names of the columns that have the same value in all rows of each key."""
-    n_keys, constant = len(np.unique(codes)), set[str]()
+def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str], with_key: np.ndarray) -> set[str]:
+    """Return the names of the columns that have the same value in all rows of each key. Rows without a key are ignored."""
+    n_keys, constant = len(np.unique(codes[with_key])), set[str]()
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
-        if name != key and len(np.unique(codes.astype(np.int64) * len(texts) + of_rows)) == n_keys:
+        if name != key and len(np.unique((codes.astype(np.int64) * len(texts) + of_rows)[with_key])) == n_keys:
             constant.add(name)
     return constant
 

@@ -92,6 +92,15 @@ def test_a_date_that_all_members_share_orders_nobody(tmp_path: Path) -> None:
     assert [_differs(file, name, codes) for name in ("asked", "born")] == [False, True]
 
 
+def test_rows_whose_key_is_0_do_not_decide_which_columns_belong_to_roots(tmp_path: Path) -> None:
+    """The region differed among persons of no household, and the advice was --unit in place of --key."""
+    rows = [(at // 3 + 1, "ns"[at // 3 % 2], at % 80) for at in range(300)] + [(0, "ns"[at % 2], at % 80) for at in range(200)]
+    (tmp_path / "both.csv").write_text("hh,region,age\n" + "".join(f"{hh},{region},{age}\n" for hh, region, age in rows))
+    roots, found = read_members(tmp_path / "both.csv", None, "hh", Codebook())
+    assert list(roots.columns) == ["hh", "region"]
+    assert (found.n_members, found.most, [column.source for column in found.columns]) == (300, 3, ["age"])
+
+
 def test_a_file_whose_roots_share_nothing_is_refused_with_the_way(tmp_path: Path) -> None:
     lines = [f"{at // 2},{at % 7},{'mf'[at % 3 % 2]}" for at in range(400)]
     (tmp_path / "persons.csv").write_text("home,size,sex\n" + "\n".join(lines) + "\n")
