@@ -296,6 +296,7 @@ class LeftOut:
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
         0.
     heavy : for such a key, a phrase about a value that occurs in far more rows than any other value; otherwise empty.
+    besides : phrase that names a value, such as 0, that `because` and the two numbers leave aside; otherwise empty.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
 
@@ -304,6 +305,7 @@ class LeftOut:
     rows_of_one: int = 0
     mean_rows: float = 0.0
     heavy: str = ""
+    besides: str = ""
     design: Literal["", "clusters", "strata"] = ""
 
 
@@ -594,7 +596,8 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
     """Return the reason for leaving a column out as a key or as free text; None for any other column."""
     none = no_key(answers.texts) if PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source) else ""
     left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text != none}))
-    return left_out and replace(left_out, heavy=heavy_value(answers.texts))
+    besides = f"besides {none!r}, " * bool(none)
+    return left_out and replace(left_out, because=besides + left_out.because, besides=besides, heavy=heavy_value(answers.texts))
 
 
 def _as_key(answers: Answers) -> LeftOut | None:

@@ -601,7 +601,7 @@ def shared_keys(left_out: Sequence[LeftOut]) -> str:
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:
         return ""
-    rows_of = [f"{column.source!r} (up to {column.rows_of_one} rows, {column.mean_rows:.3g} on average)" for column in keys]
+    rows_of = [f"{key.source!r} ({key.besides}up to {key.rows_of_one} rows, {key.mean_rows:.3g} on average)" for key in keys]
     rest = f" and {len(keys) - _MENTIONED} more columns" if len(keys) > _MENTIONED else ""
     heavy = "; ".join(f"{column.source!r} has {column.heavy}" for column in keys[:_MENTIONED] if column.heavy)
     question = f" {heavy}. {_IF_NONE}" if heavy else ""

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from synthrelease.data.texts import quoted
 from synthrelease.errors import listing, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
@@ -126,7 +127,7 @@ def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
 def _templates() -> Environment:
     environment = templates(Path(__file__).parent / "templates", __file__)
     environment.filters |= {"comment": comment, "toml": toml, "settings": settings_text, "formula": formula}
-    environment.filters |= {"one_line": _one_line, "listing": lambda names: listing(names, 5)}
+    environment.filters |= {"one_line": _one_line, "listing": lambda names: listing(names, 5), "quoted": quoted}
     return environment
 
 
@@ -463,7 +464,7 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut], root: str = 
     }
     if unit is not None and unit.key is not None:
         values |= {"later": so_many(unit.later, "row"), "without_key": so_many(unit.without_key, "row")}
-        values["leaning"] = used_rows(unit.records, unit.first_by)[1]
+        values["leaning"] = f"{used_rows(unit.records, unit.first_by)[1]} " * bool(unit.later)
     return _templates().get_template("unit.toml").render(values).strip("\n")
 
 

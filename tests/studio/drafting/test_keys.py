@@ -244,7 +244,9 @@ def test_an_identifier_that_is_0_in_most_rows_is_no_key_of_one_person(tmp_path: 
     found = key_of(keys, "CPSID")
     assert found is not None
     assert (found.rows_of_one, found.mean_rows) == (2, 2)
-    assert "'CPSID' (up to 2 rows, 2 on average). 'CPSID' has '0' in 4000 rows" in plain_text(unit_text(None, [found]))
+    assert found.because.startswith("besides '0', it has 600 different values, up to 2 rows each")
+    asked = plain_text(unit_text(None, [found]))
+    assert "'CPSID' (besides '0', up to 2 rows, 2 on average). 'CPSID' has '0' in 4000 rows" in asked
     assert key_of(["0"] * 4000 + keys[:600], "amount") is None  # an amount that is mostly 0
     (tmp_path / "cps.csv").write_text("CPSID,age\n" + "".join(f"{key},{at % 90}\n" for at, key in enumerate(keys)))
     answer = UnitAnswer.of("CPSID", ["CPSID", "age"]).ordered(read_public_file(tmp_path / "cps.csv", None), [], {})
@@ -258,6 +260,20 @@ def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:
     assert "draft again with `init --unit SERIAL`, because budget and thresholds depend on the released rows" in told
     assert 'By hand, set key = "SERIAL", first_by = "random"' in told
     assert "persons or households with all their rows as a second table, draft with `--key SERIAL`" in told
+
+
+def test_a_command_quotes_a_key_with_a_blank() -> None:
+    key = LeftOut(source="person id", because="its name is that of a key", rows_of_one=5, mean_rows=2.4)
+    told = plain_text(unit_text(None, [key]))
+    for command in ("`init --unit 'person id'`", "`--unit 'person id:3'`", "`--key 'person id'`"):
+        assert command in told
+    assert "`--key 'person id'`" in plain_text(unit_text(UnitAnswer(key="person id"), []))
+
+
+def test_statistics_are_called_biased_only_if_rows_are_left_out() -> None:
+    told = [plain_text(unit_text(UnitAnswer(key="person", records=3, later=later), [])) for later in (0, 1)]
+    assert ["biased towards persons with few rows" in text for text in told] == [False, True]
+    assert not any("  " in text.partition("[unit]")[0] for text in told)
 
 
 def test_with_members_the_question_is_about_their_roots() -> None:
@@ -274,7 +290,7 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     text = " ".join(found.configuration.replace("\n#", " ").split())
     assert 'key = "patient" first_by = "random"' in text
     assert f"{rows - 2000} rows of persons with further rows" in text
-    assert "draft with --key" in text  # the way to release them all the same
+    assert "draft with `--key patient`" in text  # the way to release them all the same
     assert "Left out: 'visit', because the released rows of persons differ too much from all rows in it." in text
     leans = re.search(r"differ most .*: (\d+)% instead of (\d+)%", text)
     assert leans is not None
