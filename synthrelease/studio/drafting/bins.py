@@ -36,7 +36,7 @@ class NumberBins:
     Attributes
     ----------
     low, high : the bounds. The bounds are the smallest and the largest value of the public file, rounded outward to about a
-        tenth of the range.
+        tenth of the range unless the values are cut there.
     coarse, fine : the inner limits of the coarse and of the fine bins, in increasing order. Every limit of `coarse` is in
         `fine`.
     groups : the limits of `coarse` that divide the rows into three groups, or into two if there is only one limit.
