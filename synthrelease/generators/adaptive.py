@@ -385,9 +385,9 @@ class _GrowingModel:
         """
         tree = fit.tree
         pairs, joined = pair_shares(tree, fit.shares)
-        for columns in self._pairs:
-            if joined[columns] <= self._plan.cells:
-                yield columns, pairs[columns]
+        for pair in self._pairs:
+            if joined[pair] <= self._plan.cells:
+                yield pair, pairs[pair]
         inside = {columns for clique in tree.cliques for width in self._widths for columns in combinations(clique, width)}
         for columns in sorted(inside):
             if self._plan.tables[columns]:

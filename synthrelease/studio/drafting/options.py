@@ -401,7 +401,7 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
     for first, second in combinations(sorted(yes, key=names.index), 2):
         counts = tables.get((names.index(first), names.index(second)))[:2, :2]
         odd = float(from_independence(counts)[yes[first][0], yes[second][0]])
-        pairs[first, second] = (cramers_v(counts) if odd > 0 else 0.0, odd)
+        pairs[first, second] = (float(cramers_v(counts)) if odd > 0 else 0.0, odd)
     return pairs
 
 
