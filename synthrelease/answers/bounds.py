@@ -496,9 +496,7 @@ class _Measure:
             check_numbers(self.release, mean)
         self.unit = self.release.by_name[mean].unit if mean else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
-            raise InputError(
-                "A bound needs a condition on columns or a column to average: expected a condition or a column, found neither."
-            )
+            raise InputError("A bound has no question: expected a condition on columns or a column to average, found neither.")
 
     def _columns(self, *conditions: Condition | None) -> set[str]:
         columns = {self.mean} if self.mean else set()

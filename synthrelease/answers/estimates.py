@@ -427,10 +427,7 @@ def trend(
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
-        raise InputError(
-            "A trend needs several releases: expected at least two releases of different names or years, found "
-            f"{', '.join(names) or 'none'}."
-        )
+        raise InputError(f"expected releases of different names or years for a trend, found {', '.join(names) or 'none'}.")
     first = years[0]
     for index, year in enumerate(years[1:], 1):
         if expected := other_meaning(first.asked, first.tables.release, year.tables.release):

@@ -129,10 +129,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
         raise InputError(f"{published.folder}: rows of a group need one table: expected one table, found linked tables.")
     asked = parse_condition(condition, published)
     if asked.rule is None:
-        raise InputError(
-            'a group of rows needs a condition: expected a condition, such as "age >= 80", found no condition. All rows are '
-            "in data.csv."
-        )
+        raise InputError('expected a condition for a group of rows, such as "age >= 80", found none. All rows are in data.csv.')
     group = estimate(published, f"share {condition}").terms[0]
     if not group.rows_low:
         high = "" if group.rows_high is None else f" (at most {group.rows_high:,})"

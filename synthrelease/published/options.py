@@ -147,10 +147,7 @@ class MembersPart(Part):
     @model_validator(mode="after")
     def _of_its_columns(self) -> MembersPart:
         if not set(self.whole) <= set(self.columns) or self.least > self.most:
-            raise ValueError(
-                "The part on members is impossible: expected columns of members, and a largest number of members that is not "
-                "below the smallest"
-            )
+            raise ValueError("members: expected columns of members, and a largest number that is not below the smallest")
         return self
 
     @classmethod

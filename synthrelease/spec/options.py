@@ -86,10 +86,7 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
         problems.add("imputation", expected, "none")
     for column in schema.columns:
         if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
-            expected = (
-                f"no missing values in columns that {column.name!r} counts: the count stays as it is in every copy, and counts "
-                "no missing value"
-            )
+            expected = f"no missing values in columns that {column.name!r} counts: the count stays as it is in every copy"
             problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
     problems.add_unknown("imputation.match", "columns", table.match or (), schema.names)
     if len(set(table.match or ())) != len(table.match or ()):

@@ -61,9 +61,7 @@ def _read(path: Path, columns: Sequence[str]) -> Totals:
         values = dict(zip(header, cells, strict=False))
         total = _number(values.get("total", ""))
         if len(cells) != len(header) or total is None:
-            raise Unexpected(
-                f"{len(header)} values in each line, with a total of at least 0", f"other values in line {number} of {path}"
-            )
+            raise Unexpected(f"{len(header)} values in each line, total at least 0", f"other values in line {number} of {path}")
         cell = tuple(values[name] for name in columns)
         if cell in totals:
             raise Unexpected("each combination of groups once", f"{' and '.join(cell)} again in line {number} of {path}")
@@ -166,9 +164,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     ]
     missing = [cell for cell in cells if cell not in totals]
     if missing:
-        raise Unexpected(
-            "a total for every combination of groups (0 for an empty combination)", f"none for {' and '.join(missing[0])}"
-        )
+        raise Unexpected("a total for every combination of groups (0 if empty)", f"none for {' and '.join(missing[0])}")
     if not sum(totals.values()) > 0:
         raise Unexpected("totals with at least one above 0", "none")
     return Margin(
@@ -199,9 +195,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
         raise Unexpected(f"a total for each bin from {low:g} to {high:g} of {column.name!r}", f"totals of {listing(labels)}")
     for interval in intervals[1:]:
         if interval.lower not in column.edges:
-            raise Unexpected(
-                f"bins of {column.name!r} that are made up of its bins ({listing(nearest.labels)})", repr(interval.label)
-            )
+            raise Unexpected(f"bins of {column.name!r} that join its bins ({listing(nearest.labels)})", repr(interval.label))
     if missing and len(bins) == len(labels):
         expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 if there are none"
         raise Unexpected(expected, "none")

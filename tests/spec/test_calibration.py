@@ -91,9 +91,9 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
     ("content", "says"),
     [
         ("sex,number\nmale,1\n", "a CSV file with the columns 'sex', 'total'"),
-        ("sex,total\nmale,40\nfemale,\n", "with a total of at least 0; found other values in line 3 of"),
-        ("sex,total\nmale,40\nfemale,-1\n", "with a total of at least 0; found other values in line 3 of"),
-        ("sex,total\nmale,40\nfemale,nan\n", "with a total of at least 0; found other values in line 3 of"),
+        ("sex,total\nmale,40\nfemale,\n", "total at least 0; found other values in line 3 of"),
+        ("sex,total\nmale,40\nfemale,-1\n", "total at least 0; found other values in line 3 of"),
+        ("sex,total\nmale,40\nfemale,nan\n", "total at least 0; found other values in line 3 of"),
         ("sex,total\nmale,40\nfemale,1,2\n", "2 values in each line"),
         ("sex,total\nmale,40\nmale,60\n", "each combination of groups once; found male again in line 3 of"),
         ("sex,total\n", "a total for each group; found none"),

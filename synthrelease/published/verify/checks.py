@@ -199,13 +199,8 @@ def checksums(files: Files) -> Check:
     if listed is None:
         return Check(name=name, problems=(f"{CHECKSUMS}: expected a line with checksum and name for each file, found no file",))
     present = set(files) - {CHECKSUMS, SIGNATURE}
-    problems = [
-        f"{missing}: {CHECKSUMS} lists this file, but the folder does not contain it"
-        for missing in sorted(set(listed) - present)
-    ]
-    problems += [
-        f"{extra}: the folder contains this file, but {CHECKSUMS} does not list it" for extra in sorted(present - set(listed))
-    ]
+    problems = [f"{missing}: {CHECKSUMS} lists this file, but the folder lacks it" for missing in sorted(set(listed) - present)]
+    problems += [f"{extra}: {CHECKSUMS} does not list this file of the folder" for extra in sorted(present - set(listed))]
     changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
     problems += [f"{file}: its checksum is not the one in {CHECKSUMS}" for file in changed]
     if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):

@@ -244,9 +244,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
         elif listed[digest] != expected:
             part_of_release = listed[digest]
             wrong = [name for name in type(expected).model_fields if getattr(part_of_release, name) != getattr(expected, name)]
-            difference = (
-                f"{', '.join(wrong)} of {folder}: expected the values that follow from this release, found other values"
-            )
+            difference = f"{', '.join(wrong)} of {folder}: expected the values that follow from this release, found others"
             yield f"release.json: series: {difference}"
 
 

@@ -514,10 +514,7 @@ def _untried(spec: ReleaseSpec) -> list[str]:
     try:
         state = standing(spec)
     except SpecError as error:
-        return [
-            f"{Path(problem.file).name}: expected {problem.expected}. Run a rehearsal, which writes the file again."
-            for problem in error.problems
-        ]
+        return [f"{Path(problem.file).name}: expected {problem.expected}. Run a rehearsal again." for problem in error.problems]
     if not isinstance(state, Changed):
         return []
     return [f"The two files have changed since {state.by}: {state.parts}. Run a rehearsal of the files as they are now."]

@@ -539,9 +539,8 @@ class UnitAnswer:
         varying = dict(sorted(differ.items(), key=lambda item: -item[1]))
         records = [name for name in varying if name in unreleased and len(rows[name][0]) == len(every)]
         records = [name for name in records if all(map(str.isdecimal, rows[name][0]))]
-        others = (
-            [_measured(*rows[name], forms.get(name))[with_key] for name in varying if name not in records] if records else []
-        )
+        beside = [name for name in varying if records and name not in records]
+        others = [_measured(*rows[name], forms.get(name))[with_key] for name in beside]
 
         def orders(name: str) -> bool:
             rank = np.argsort(np.argsort([*map(int, rows[name][0])]))[rows[name][1]]

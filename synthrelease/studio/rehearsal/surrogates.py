@@ -444,10 +444,7 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
         raise Unexpected(f"a mean above {low:g} and below {high:g}, the bounds", f"{mean:g}")
     largest = np.sqrt((mean - low) * (high - mean))
     if not 0 < deviation < largest:
-        raise Unexpected(
-            f"a standard deviation above 0 and below {largest:.4g}, the most that a mean of {mean:g} within the bounds allows",
-            f"{deviation:g}",
-        )
+        raise Unexpected(f"a standard deviation above 0 and below {largest:.4g} at a mean of {mean:g}", f"{deviation:g}")
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:

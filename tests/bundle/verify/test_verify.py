@@ -309,7 +309,7 @@ def test_files_that_are_missing_or_too_many_are_found() -> None:
         if name != "SHA256SUMS":
             assert not verify_files(resealed(rest)).passed, name
     extra = verify_files({**files, "notes.txt": b"trust me"})
-    assert problems(extra).startswith("notes.txt: the folder contains this file, but SHA256SUMS does not list it")
+    assert problems(extra).startswith("notes.txt: SHA256SUMS does not list this file of the folder")
 
 
 def test_a_release_json_that_says_something_else_in_other_words_is_found() -> None:
