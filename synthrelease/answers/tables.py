@@ -86,20 +86,14 @@ class PublishedTables:
         For questions about these columns alone, these tables give the same answers as all tables. Time and memory grow only
         with the cells of these columns.
         """
-        columns_of = [column.name for column in self.columns(names)]
+        columns = tuple(column.name for column in self.columns(names))
+
+        def summed(table: PublishedMeasurement) -> PublishedMeasurement:
+            values, cells = (added_up(array, table.columns, columns) for array in (table.values, table.cells))
+            return replace(table, columns=columns, values=values, cells=cells)
+
         narrower = copy(self)
-        narrower._hold(
-            [
-                replace(
-                    table,
-                    columns=tuple(columns_of),
-                    values=added_up(table.values, table.columns, columns_of),
-                    cells=added_up(table.cells, table.columns, columns_of),
-                )
-                for table in self.tables
-                if set(columns_of) <= set(table.columns)
-            ]
-        )
+        narrower._hold([summed(table) for table in self.tables if {*columns} <= {*table.columns}])
         return narrower
 
     def _hold(self, tables: list[PublishedMeasurement]) -> None:

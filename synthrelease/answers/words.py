@@ -230,16 +230,8 @@ def explained(answer: Estimate) -> str:
         _population(answer),
         *([] if all_estimable else [_HIDDEN]),
     ]
-    return "\n".join(
-        [
-            answer.short,
-            "",
-            *(_wrapped(note, "") for note in notes),
-            "",
-            "What is approximate:",
-            *(_wrapped(text, "  - ") for text in answer.approximate),
-        ]
-    )
+    lines = [answer.short, "", *(_wrapped(note, "") for note in notes), "", "What is approximate:"]
+    return "\n".join([*lines, *(_wrapped(text, "  - ") for text in answer.approximate)])
 
 
 def _promise(answer: Estimate) -> str:

@@ -81,17 +81,15 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
         ordered = sorted(columns)
         of_rows = rows.marginal(ordered) if n_cells <= MOST_CELLS else None
         noises = np.unique(table.cells)
-        listed.append(
-            {
-                "columns": ordered,
-                "noise": table.noise.name,
-                "scale": _rounded(table.noise.scale),
-                "variance": _rounded(table.noise.variance),
-                "counts": added_up(table.values, columns, ordered).ravel().tolist(),
-                "noises": int(noises[0]) if len(noises) == 1 else added_up(table.cells, columns, ordered).ravel().tolist(),
-            }
-            | ({} if of_rows is None else {"rows": of_rows.ravel().tolist()})
-        )
+        part = {
+            "columns": ordered,
+            "noise": table.noise.name,
+            "scale": _rounded(table.noise.scale),
+            "variance": _rounded(table.noise.variance),
+            "counts": added_up(table.values, columns, ordered).ravel().tolist(),
+            "noises": int(noises[0]) if len(noises) == 1 else added_up(table.cells, columns, ordered).ravel().tolist(),
+        }
+        listed.append(part | ({} if of_rows is None else {"rows": of_rows.ravel().tolist()}))
     low, high = kept.limits(RISK * (1 - CONFIDENCE))
     return {
         "rows": release.n_rows,

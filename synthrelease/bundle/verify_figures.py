@@ -155,14 +155,8 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     sizes = {name: len(labels) for part in parts for name, labels in zip(part.columns, part.labels, strict=False)}
     layout = Layout(columns=tuple(columns), sizes=tuple(sizes.get(name, len(columns[name].bins)) for name in columns))
     found_sums = [
-        (
-            measured_sum.sum,
-            tuple(measured_sum.columns),
-            Fraction(measured_sum.epsilon),
-            measured_sum.together or 1,
-            measured_sum.steps or measured_sum.own_values,
-        )
-        for measured_sum in sums
+        (part.sum, tuple(part.columns), Fraction(part.epsilon), part.together or 1, part.steps or part.own_values)
+        for part in sums
     ]
     if found_sums != list(_expected_sums(document, layout)):
         yield "its sums, their scores and their costs do not follow from the configuration and the charge of the generation"

@@ -282,22 +282,12 @@ class CalibrationPart(Part):
 
 
 def _margin_part(margin: Margin, labels: dict[str, tuple[str, ...]]) -> MarginPart:
-    return MarginPart(
-        columns=list(margin.columns),
-        groups=[
-            [
-                MarginGroupPart(
-                    label=label,
-                    bins=[
-                        bin_label for bin_label, group_of_bin in zip(labels[column], into, strict=True) if group_of_bin == group
-                    ],
-                )
-                for group, label in enumerate(names)
-            ]
-            for column, names, into in zip(margin.columns, margin.labels, margin.into, strict=True)
-        ],
-        totals=[number(total) for total in margin.totals],
-    )
+    groups = []
+    for column, names, into in zip(margin.columns, margin.labels, margin.into, strict=True):
+        of_bin = [*zip(labels[column], into, strict=True)]
+        bins = [[label for label, group in of_bin if group == place] for place in range(len(names))]
+        groups.append([MarginGroupPart(label=label, bins=held) for label, held in zip(names, bins, strict=True)])
+    return MarginPart(columns=list(margin.columns), groups=groups, totals=[number(total) for total in margin.totals])
 
 
 def _margin(part: MarginPart, labels: dict[str, tuple[str, ...]]) -> Margin:

@@ -321,12 +321,6 @@ def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, s
         titles |= {name: variables["title_of"](column.name) for column, *_ in variables["columns"]
                    for name in (column.name, words(column.name))}  # fmt: skip
         nav, main, public_end = text.index("<nav"), text.index("<main"), text.index('<section lang="en"')
-        text = "".join(
-            [
-                text[:nav],
-                in_language(text[nav:main], language, titles),
-                text[main:public_end],
-                in_language(text[public_end:], language, titles),
-            ]
-        )
+        menu, end = (in_language(part, language, titles) for part in (text[nav:main], text[public_end:]))
+        text = text[:nav] + menu + text[main:public_end] + end
     return (re.sub(r"\n{2,}", "\n", text).strip() + "\n").encode("utf-8")

@@ -473,38 +473,29 @@ def left_out_text(document: ReleaseDocument) -> str:
     """Return sentences on the treatment of missing values, of values out of range, and of rows that break rules for the private
     file.
     """
-    columns = [
-        column for column in document.columns if column.source
-    ]  # the other columns follow from these columns and exclude no row
+    # the other columns follow from these columns and exclude no row
+    columns = [column for column in document.columns if column.source]
+    missing = {policy: [column.name for column in columns if column.missing == policy] for policy in ("drop", "error")}
     sentences = [
-        (
-            "Rows with a missing value, or a text that is no number or date, were left out: {}.",
-            [column.name for column in columns if column.missing == "drop"],
-        ),
+        ("Rows with a missing value, or a text that is no number or date, were left out: {}.", missing["drop"]),
         ("Missing values were counted in a bin of their own, with this label: {}.", _missing_bins(columns)),
         (
             "Files with a missing value in these columns would have been refused, so the original file has none. The guarantee "
-            "does not "
-            "cover this fact: {}.",
-            [column.name for column in columns if column.missing == "error"],
+            "does not cover this fact: {}.",
+            missing["error"],
         ),
-        (
-            "Values outside the bounds counted as the nearest bound: {}.",
-            [column.name for column in columns if column.outside == "clip"],
-        ),
+        ("Values outside the bounds counted as the nearest bound: {}.", _outside(columns, "clip")),
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
         ("Texts that no category lists were counted in a category of their own: {}.", _unlisted(columns)),
         (
             "Files with a value outside bounds or categories in these columns would have been refused, so the original file "
-            "has none. "
-            "The guarantee does not cover this fact: {}.",
+            "has none. The guarantee does not cover this fact: {}.",
             _outside(columns, "error"),
         ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
         (
             "Only the first rows of each person that follow these rules were used, at most {}; further rows of a person, and "
-            "rows "
-            "without a key, were left out.",
+            "rows without a key, were left out.",
             [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
         ),
     ]

@@ -221,23 +221,16 @@ class AugmentedImputation(Baseline):
         rest = [name for column, name in enumerate(file.names) if column not in file.known]
         unchanged = f"published unchanged: {listing(rest)}" if rest else "every column is drawn, so no column is unchanged"
         epsilons = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
-        return [
-            MadeTables(
-                name="DA-MI",
-                guarantee=f"{NO_GUARANTEE}: columns are published unchanged" if rest else NO_GUARANTEE,
-                copies=[method.copy(masked, file.generator(4, copy)) for copy in range(file.copies)],
-                notes=(
-                    f"{unchanged}; masks of low, medium and high risk keep a value with probability "
-                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or add noise with a standard deviation of "
-                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins; one mask for all copies",
-                    *(
-                        (f"a mask of values without order has an epsilon of up to {max(epsilons):.2f} for one value",)
-                        if epsilons
-                        else ()
-                    ),
-                ),
-            )
+        shares, spreads = (", ".join(f"{number:g}" for number in numbers) for numbers in (KEPT_SHARES, SPREADS))
+        notes = [
+            f"{unchanged}; masks of low, medium and high risk keep a value with probability {shares}, or add noise with a "
+            f"standard deviation of {spreads} bins; one mask for all copies"
         ]
+        if epsilons:
+            notes.append(f"a mask of values without order has an epsilon of up to {max(epsilons):.2f} for one value")
+        guarantee = f"{NO_GUARANTEE}: columns are published unchanged" if rest else NO_GUARANTEE
+        copies = [method.copy(masked, file.generator(4, copy)) for copy in range(file.copies)]
+        return [MadeTables(name="DA-MI", guarantee=guarantee, copies=copies, notes=tuple(notes))]
 
 
 def _mask(file: ComparedFile, column: int, share: float, sd: float) -> NoiseMask:

@@ -246,17 +246,9 @@ class Swapping(Baseline):
         method = PermutationSwapping(key=key, variables=variables, rate=file.swap_rate)
         nominal, pairwise = method.nominal_epsilon(file.table), method.pairwise_epsilon(file.table)
         copies = [method.swap(file.table, file.generator(0, copy)) for copy in range(file.copies)]
-        return [
-            MadeTables(
-                name=f"swapping at {float(file.swap_rate):.3g}",
-                guarantee=(
-                    f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables"
-                ),
-                epsilon=pairwise,
-                copies=copies,
-                notes=self._notes(file, method, copies[0]),
-            )
-        ]
+        name, notes = f"swapping at {float(file.swap_rate):.3g}", self._notes(file, method, copies[0])
+        guarantee = f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables"
+        return [MadeTables(name=name, guarantee=guarantee, epsilon=pairwise, copies=copies, notes=notes)]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the swap variables and the key: the requested ones, or an identifying column and the column with the strongest

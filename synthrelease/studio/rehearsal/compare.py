@@ -354,6 +354,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
     """Return a row for each method with a table: name, epsilon, thresholds met, CPU time, match risk, a share for each
     criterion.
     """
+    criteria = comparison.spec.criteria
     return [
         (
             method.name,
@@ -361,10 +362,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
             f"{sum(method.met)} of {len(method.met)}",
             seconds(method.seconds),
             short(method.risk.get("mean_risk", math.nan)),
-            *(
-                _share_text(f, criterion.threshold)
-                for f, criterion in zip(method.figures, comparison.spec.criteria, strict=True)
-            ),
+            *(_share_text(f, criterion.threshold) for f, criterion in zip(method.figures, criteria, strict=True)),
         )
         for method in comparison.methods
         if method.figures
