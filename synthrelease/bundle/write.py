@@ -39,7 +39,7 @@ from synthrelease.bundle.sheets import questions_files, sign_files
 from synthrelease.bundle.tables import AcceptedRows, row_files
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.ledger import load_ledger
-from synthrelease.privacy.ledger_file import sync_folder
+from synthrelease.privacy.ledger_file import appear, sync_folder
 from synthrelease.published import measurements
 from synthrelease.published.associations import associations_files
 from synthrelease.published.base import (
@@ -588,7 +588,8 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
         yield NewFolder(temporary)
         for path in (*temporary.iterdir(), temporary):
             os.utime(path, (NO_TIME, NO_TIME))
-        sync_folder(temporary)
+        with suppress(OSError):  # some file systems cannot sync a folder; the release must not be lost after its charge
+            sync_folder(temporary)
 
 
 @contextmanager
@@ -606,6 +607,8 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
     failed = partial("{}: {} could not be written ({}).".format, path, what)
     with _whole_or_not_at_all(path, "a file", None, failed) as temporary, temporary.open("xb") as file:
         yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextmanager
@@ -624,13 +627,26 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
             give_back(inside)
             yield temporary
             check_free_name(path, kind)
-            os.rename(temporary, path)
+            _give_name(temporary, path, kind)
             with suppress(OSError):  # the name is there, even if this file system cannot say when it is on the disk
                 sync_folder(path.absolute().parent)
         except OSError as error:
             problem = failed(error.strerror)
     if problem:
         raise OutputError(problem)
+
+
+def _give_name(temporary: Path, path: Path, kind: str) -> None:
+    """Rename a complete file or folder. An existing file is not replaced, unless the file system has no hard links."""
+    try:
+        (os.rename if temporary.is_dir() else appear)(temporary, path)
+    except FileExistsError:
+        check_free_name(path, kind)
+        raise
+    except OSError:
+        if temporary.is_dir():
+            raise
+        os.rename(temporary, path)
 
 
 def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Files:

@@ -84,12 +84,14 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
     that at least a share q of the group's rows with a value lies in this bin or below.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
-    counted = (groups >= 0) & (bins < present)
-    codes = groups[counted] * present + bins[counted]
-    rows = np.bincount(codes, weights=table.counts[counted], minlength=len(grouping) * present)  # exact below 2^53 rows
-    reached = rows.reshape(len(grouping), present).cumsum(axis=1)
-    least = np.array([max(1, math.ceil(q * int(total))) for total in reached[:, -1]])
-    return np.where(reached[:, -1] > 0, (reached >= least[:, None]).argmax(axis=1), -1)
+    counted = np.flatnonzero((groups >= 0) & (bins < present))
+    line = counted[np.lexsort((bins[counted], groups[counted]))]
+    reached = np.cumsum(table.counts[line])
+    ends = np.searchsorted(groups[line], np.arange(len(grouping) + 1))  # where each group begins, and the end of the last one
+    before = np.append(0, reached)[ends]
+    least = np.array([max(1, math.ceil(q * int(total))) for total in np.diff(before)], dtype=np.int64)
+    place = np.searchsorted(reached, before[:-1] + least)
+    return np.where(np.diff(before) > 0, np.append(bins[line], -1)[place], -1)
 
 
 def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:

@@ -498,11 +498,11 @@ class Counts:
 
     def with_counts(self, counts: np.ndarray) -> Counts:
         """Return the same cells with new counts, given as (n_cells,) integers of at least 0. Cells with count 0 are dropped."""
+        counts = np.asarray(counts, dtype=np.int64)
         mask = counts != 0
         if mask.all():
-            return Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
-        counts = as_ones(np.asarray(counts, dtype=np.int64)[mask])  # in little memory before the bins take memory
-        return self._at(mask, counts)
+            return Counts.known(self.layout, counts, words=self._words, bins=self._bins)
+        return self._at(mask, as_ones(counts[mask]))  # in little memory before the bins take memory
 
     def _over(self, layout: Layout) -> Counts:
         """Return the same cells over a layout of the same shape. The arrays are shared, not copied."""

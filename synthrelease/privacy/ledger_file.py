@@ -500,7 +500,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
             os.fsync(file.fileno())
         _create_head(path, head)
         sync_folder(path.parent)
-        _appear(temporary, path)
+        appear(temporary, path)
         sync_folder(path.parent)
     except FileExistsError:
         raise _taken(path) from None
@@ -536,7 +536,7 @@ def _create_head(path: Path, head: Head) -> None:
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.head.", dir=path.parent)
     try:
         _write_head(descriptor, head)
-        _appear(Path(temporary), head_path(path))
+        appear(Path(temporary), head_path(path))
     except FileExistsError:
         if read_head(path) != head:
             raise OutputError(
@@ -547,7 +547,7 @@ def _create_head(path: Path, head: Head) -> None:
         Path(temporary).unlink(missing_ok=True)
 
 
-def _appear(temporary: Path, path: Path) -> None:
+def appear(temporary: Path, path: Path) -> None:
     """Rename a complete file without replacing an existing file. Raises FileExistsError."""
     if os.name == "nt":
         os.rename(temporary, path)  # refuses to replace

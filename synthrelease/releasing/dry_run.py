@@ -25,7 +25,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts, random_pieces
-from synthrelease.errors import RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
+from synthrelease.errors import PrivateFailure, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
@@ -185,18 +185,20 @@ def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
     """Run a part of the dry run. If the attempt fails, the raised error names the part and the settings that were tried."""
     tried = "the part that is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
+    problem: SynthreleaseError
     try:
         return part()
-    except SynthreleaseError:
-        raise
     except MemoryError:
-        problem: SynthreleaseError = ResourceError(
+        problem = ResourceError(
             f"Refused: {tried} needs more memory than this machine has, on a made-up table of {ROWS} rows. Nothing was spent."
         )
     except Exception as error:
+        if isinstance(error, SynthreleaseError) and not isinstance(error, PrivateFailure):
+            raise
         # the data are made up, so the message of the error is public
+        cause = "a failure while counts are read" if isinstance(error, PrivateFailure) else f"{failure_of(error)} ({error})"
         expected = f"an attempt that can be run, tried on a made-up table of {ROWS} rows"
-        found = f"{failure_of(error)} ({error}) in {tried}. Every round could fail. Nothing was read and nothing was spent"
+        found = f"{cause} in {tried}. Every round could fail. Nothing was read and nothing was spent"
         problem = SpecError.at(spec.path, "generators" if configuration else "criteria", expected, found)
     raise problem
 

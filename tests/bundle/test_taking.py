@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.bundle import write
 from synthrelease.bundle.write import WRITER, keep_space, killed_runs, new_file, taking, write_folder
 from synthrelease.errors import OutputError
 
@@ -135,6 +136,48 @@ def test_a_release_is_on_the_disk_before_and_after_it_gets_its_name(tmp_path: Pa
     write_folder({"data.csv": b"face"}, out)
     before = [(path.stat().st_ino, False) for path in (out / "data.csv", out / "SHA256SUMS", out)]
     assert seen == [*before, (tmp_path.stat().st_ino, True)]
+
+
+def test_a_folder_that_cannot_be_synced_is_written_nevertheless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some network file systems refuse it, and the release is paid for."""
+    sync = os.fsync
+
+    def refused(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refused)
+    write_folder({"data.csv": b"face"}, tmp_path / "out")
+    assert (tmp_path / "out" / "data.csv").read_bytes() == b"face"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_is_on_the_disk_and_replaces_no_file_that_came_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    synced, sync = list[int](), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (synced.append(os.fstat(descriptor).st_ino), sync(descriptor)))
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EPERM, "no hard links")))
+    with new_file(tmp_path / "one.csv") as file:
+        file.write(b"ours")
+    assert (tmp_path / "one.csv").stat().st_ino in synced
+    assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]
+    check = write.check_free_name
+
+    def then_theirs(path: Path, kind: str) -> Path:
+        """Another program writes the file between the last check and the new name."""
+        found = check(path, kind)
+        if (tmp_path / ".two.csv.partial" / write.CONTENT).exists():
+            path.write_bytes(b"theirs")
+        return found
+
+    monkeypatch.setattr(write, "check_free_name", then_theirs)
+    if links:
+        with pytest.raises(OutputError, match="Nothing was overwritten"), new_file(tmp_path / "two.csv") as file:
+            file.write(b"ours")
+        assert (tmp_path / "two.csv").read_bytes() == b"theirs"
 
 
 def test_a_run_that_was_killed_between_making_and_marking_its_folder_is_dead(tmp_path: Path) -> None:
