@@ -499,14 +499,8 @@ class CloserLook:
         return worth_a_line(self.unguarded)
 
 
-class NoiselessEntropy(SeededEntropy):
+class NoiselessEntropy(NoNoise, SeededEntropy):
     """Seeded draws without noise in measurements, for a model of public rows that is exact except for random choices."""
-
-    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return np.asarray(values, dtype=np.int64)
-
-    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return np.asarray(values, dtype=np.int64)
 
 
 def typical_configuration(

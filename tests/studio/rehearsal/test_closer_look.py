@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,22 @@ from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.associations import cramers_v
 from synthrelease.generators.projections import MinimumCount
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import Outlook, outlook
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Trials
-from synthrelease.studio.rehearsal.closer_look import CANDIDATES, CloserLook, Yardstick, closer_look, merged, replaced, verdicts
+from synthrelease.studio.rehearsal.closer_look import (
+    CANDIDATES,
+    CloserLook,
+    NoiselessEntropy,
+    Yardstick,
+    closer_look,
+    merged,
+    replaced,
+    verdicts,
+)
 from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 
@@ -212,3 +224,10 @@ def write_shared(folder: Path, shared: str) -> Path:
         + "range = [1, 8]\nthreshold = 9\nepsilon = 0.1\n"
     )
     return path
+
+
+@pytest.mark.parametrize("name", [name for name in dir(SystemEntropy) if name.startswith("add_")])
+def test_a_source_without_noise_adds_none_of_any_kind(name: str) -> None:
+    values, scale = np.zeros(20, dtype=np.int64), Fraction(1, 7) if name == "add_cube" else 7.0  # a rate, or a scale
+    assert not getattr(NoiselessEntropy(1), name)(values, scale).any()
+    assert getattr(SeededEntropy(1), name)(values, scale).any()
