@@ -172,7 +172,7 @@ def test_a_deleted_ledger_is_not_opened_anew_while_something_remembers_it(coins:
     for ending in ("-wal", "-shm", "-journal"):
         left = coins.path.with_name(coins.path.name + ending)
         left.touch()
-        with pytest.raises(OutputError, match=f"{ending}: expected no file"):
+        with pytest.raises(OutputError, match=f"{ending}: a file is in the place of the new ledger: expected no file"):
             open_ledger(coins.path, "coins", 10)
         left.unlink()
     assert open_ledger(coins.path, "coins", 10).statement().epsilon == 0  # from here on only the logbook knows

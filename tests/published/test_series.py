@@ -177,7 +177,7 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     assert "expected the same rows in an erratum" in problems(verify_files(files, earlier=[(earlier, other)]))
     again = rewritten(files, replace(spec, card=card, options=Options(series=series)))  # as for another format
     assert again["release.json"] == files["release.json"]
-    with pytest.raises(OtherRelease, match="expected another version"):
+    with pytest.raises(OtherRelease, match="expected a new version for the corrected release"):
         rewritten(rich_bundle(), replace(spec, options=Options(series=series)))
     with pytest.raises(OtherRelease, match="expected the release to write again, found another"):
         rewritten(

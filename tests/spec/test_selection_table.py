@@ -81,7 +81,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     document["selection"]["rounds"] = {"1": "4/5", "2": "1/5"}
     found = charges(read_strictly(json.dumps(document)))
     assert [problem.split(": ")[1][:15] for problem in found.problems] == ["its parts give "]
-    for law, problem in (({"1": "4/5", "2": "4/5"}, "that sum to 1"), (None, "one law of the number"), ({}, "found none")):
+    for law, problem in (({"1": "4/5", "2": "4/5"}, "that sum to 1"), (None, "one distribution of"), ({}, "found none")):
         document["selection"]["rounds"] = law
         with pytest.raises(Unexpected, match=problem):
             read_strictly(json.dumps(document))
@@ -185,7 +185,7 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
         ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of at least 1e-6 and below 1, because .*; found 1e-07"),
         (
             {STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")},
-            "shape of 0, or of at least 1e-6 above or below; found -1e-09",
+            "shape of 0, or a shape of at least 1e-6 in absolute value; found -1e-09",
         ),
         ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1")}, "greater than -1"),
         ({"generation = 10": "generation = 1\ngeneration_delta = 1e-9"}, "the guarantee of 'privbayes' is pure"),

@@ -321,9 +321,9 @@ QUOTED = '"head'
     ("change", "found"),
     [
         (too_many, "expected at most 401, the rows of one of 2 pieces, found 402."),
-        (partial(changed, "C0007", "C9007"), "column 'certificate': expected the record numbers that the"),
+        (partial(changed, "C0007", "C9007"), "column 'certificate': the record numbers have changed"),
         (partial(changed, "C0007,", ","), "a record number in every row, found rows without one"),
-        (partial(changed, "C0007", "C0008"), "column 'certificate': expected every record number once"),
+        (partial(changed, "C0007", "C0008"), "column 'certificate': a record number occurs twice"),
         (partial(changed, "head,1\n", f"{QUOTED},1\n"), ""),
     ],
 )

@@ -198,7 +198,7 @@ def test_columns_of_lists_and_pictures_are_left_out_with_the_reason(tmp_path: Pa
     configuration, _, found = write_draft("lists", tmp_path / "public.parquet", tmp_path)
     assert [column.name for column in load_spec(configuration).schema.columns] == ["age", "sex"]
     assert {left.source for left in found.left_out} == {"codes", "photo", "place"}
-    assert all("cannot be read (expected numbers" in left.because for left in found.left_out)
+    assert all("cannot read it (expected numbers" in left.because for left in found.left_out)
     pq.write_table(table.select(["codes", "place"]), tmp_path / "none.parquet")
     with pytest.raises(InputError, match="column 'codes': expected numbers"):
         read_public_file(tmp_path / "none.parquet")

@@ -65,7 +65,7 @@ def without_numbers(world: World, *columns: str) -> Transformation:
 
 def test_private_counts_are_refused_wherever_a_table_is_expected() -> None:
     private = WORLD.private([0, 5], [])
-    with pytest.raises(TypeError, match="public table: expected the counts of a public table, found PrivateCounts"):
+    with pytest.raises(TypeError, match="expected the counts of a public table, found PrivateCounts"):
         PublicTable(counts=private, transformation=WORLD.transformation, public_because="not true")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="synthetic copy 1: .* found PrivateCounts"):
         utility_figures(public(WORLD, FOUR), [private], target="y", features=["x"])  # type: ignore[list-item]
@@ -90,9 +90,9 @@ def test_tables_over_other_bins_or_without_rows_are_refused() -> None:
         public(WORLD, FOUR).check_copies([other.counts([0])])
     with pytest.raises(ValueError, match="the public table: expected the bins"):
         PublicTable(counts=other.counts([0]), transformation=WORLD.transformation, public_because="made up here")
-    with pytest.raises(ValueError, match="public table: expected at least one row"):
+    with pytest.raises(ValueError, match="public table: the table is empty: expected at least one row"):
         public(WORLD, [])
-    with pytest.raises(ValueError, match="synthetic copy 2: expected at least one row"):
+    with pytest.raises(ValueError, match="synthetic copy 2: the table is empty: expected at least one row"):
         public(WORLD, FOUR).check_copies([WORLD.counts([0]), WORLD.counts([])])
     with pytest.raises(ValueError, match="expected at least one synthetic table"):
         public(WORLD, FOUR).check_copies([])
@@ -229,8 +229,8 @@ def test_an_undetermined_regression_is_refused_in_the_original_and_nan_in_a_copy
         ("z", ["x", "x"], "expected every column once"),
         ("z", ["z"], "expected every column once"),
         ("z", ["xx"], r"expected columns of the table \('x', 'y', 'z'\), found 'xx'"),
-        ("z", ["y"], "features: expected a column with a number for every bin, found 'y'"),
-        ("y", ["x"], "target: expected a column with a number for every bin, found 'y'"),
+        ("z", ["y"], "features: a column has no numbers: expected a number for every bin, found 'y'"),
+        ("y", ["x"], "target: a column has no numbers: expected a number for every bin, found 'y'"),
     ],
 )
 def test_impossible_regressions_are_refused(target: str, features: list[str], message: str) -> None:
