@@ -291,8 +291,8 @@ OF_THE_ROWS = (
         name="card: excluded rows with missing values are not mentioned",
         breaks="the domain of the guarantee is unclear",
         place="bundle.card.sections:left_out_text",
-        old='column.missing == "drop"',
-        new='column.missing == "no"',
+        old='missing["drop"]',
+        new="[]",
         tests=(f"{TEXTS}::test_every_policy_names_its_columns",),
     ),
 )

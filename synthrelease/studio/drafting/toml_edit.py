@@ -108,6 +108,10 @@ def _is_there(tables: Any, path: Path_) -> bool:
     return True
 
 
+# a table whose parts stand in several places of the file is a proxy
+_OF_TOMLKIT = (tomlkit.container.Container, tomlkit.items.Item, tomlkit.container.OutOfOrderTableProxy)
+
+
 def _change(tables: Any, edit: Edit) -> None:
     """Apply a change in place to plain dicts and lists, or to a document of tomlkit."""
     above = tables
@@ -122,7 +126,7 @@ def _change(tables: Any, edit: Edit) -> None:
         above[edit.path[-2]] = tomlkit.value(f"{{ {inline} }}" if parts else "{}")
     elif edit.toml is None:
         del tables[key]
-    elif isinstance(tables, tomlkit.container.Container | tomlkit.items.Item):
+    elif isinstance(tables, _OF_TOMLKIT):
         tables[key] = tomlkit.value(edit.toml)  # type: ignore[index]
     else:
         value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]

@@ -52,6 +52,13 @@ def test_nothing_is_changed_without_an_edit() -> None:
     assert edited(TEXT, []) == TEXT
 
 
+def test_fractions_of_a_table_whose_parts_stand_apart_can_be_changed() -> None:
+    apart = '[columns]\nage.kind = "real"\nage.bounds = [1.5, 2]\nsex.kind = "code"\nage.missing = "bin"\n'
+    assert edited(apart, [Edit(path=("columns", "age", "bounds"), toml="[22.5, 25]")]) == apart.replace(
+        "[1.5, 2]", "[22.5, 25]"
+    )
+
+
 def test_a_table_goes_with_its_own_comment_and_its_tables_and_no_other_comment() -> None:
     found = edited(TEXT, [Edit(path=("columns", "sex"))])
     gone = TEXT[TEXT.index("# of the mother") : TEXT.index("# --- Rules")]
