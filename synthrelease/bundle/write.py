@@ -638,14 +638,15 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
 
 def _give_name(temporary: Path, path: Path, kind: str) -> None:
     """Rename a complete file or folder. An existing file is not replaced, unless the file system has no hard links."""
+    if temporary.is_dir():
+        os.rename(temporary, path)
+        return
     try:
-        (os.rename if temporary.is_dir() else appear)(temporary, path)
+        appear(temporary, path)
     except FileExistsError:
         check_free_name(path, kind)
         raise
     except OSError:
-        if temporary.is_dir():
-            raise
         os.rename(temporary, path)
 
 

@@ -194,7 +194,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
         chosen = competing[private.choice([candidate.table for candidate in competing], paid)]
         left = private.left - last
         paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
-        model.add(chosen, private.table(chosen.table.columns, paid), private.variance(paid))
+        model.add(fit.tree, chosen, private.table(chosen.table.columns, paid), private.variance(paid))
         if private.left > last:
             fit = model.fit(_SWEEPS)
             improvement = np.abs(n * fit.table(chosen.table.columns) - chosen.table.expected).sum()
@@ -335,11 +335,13 @@ class _GrowingModel:
         self._parameters: list[np.ndarray] | None = None
         self._usual: float | None = None
 
-    def add(self, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
-        """Add a measured table with the noise variance of its cells, and the column sets that cliques must then contain."""
+    def add(self, tree: JunctionTree, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
+        """Add a measured table with the noise variance of its cells, and the column sets that cliques must then contain.
+
+        `tree` is the tree of the last fit.
+        """
         columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
-        tree = JunctionTree.of(self._sizes, self._structure)
         self._structure += [columns, *(joining_sets(tree, columns) if len(columns) == 2 else ())]
 
     def fit(self, sweeps: int) -> ProportionalFit:

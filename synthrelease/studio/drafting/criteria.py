@@ -262,7 +262,7 @@ def settle(
         of these fits is returned, and no further fits are made.
     """
     fits = list[AttemptResult]()
-    for attempts in (FIRST_ATTEMPTS, ATTEMPTS):
+    for attempts in (ATTEMPTS,) if most is None else (FIRST_ATTEMPTS, ATTEMPTS):
         while len(fits) < attempts:
             progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
             fits += attempts_on_public(spec, public, seed, [(0, len(fits))])

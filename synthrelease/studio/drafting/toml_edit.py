@@ -108,10 +108,6 @@ def _is_there(tables: Any, path: Path_) -> bool:
     return True
 
 
-# a table whose parts stand in several places of the file is a proxy
-_OF_TOMLKIT = (tomlkit.container.Container, tomlkit.items.Item, tomlkit.container.OutOfOrderTableProxy)
-
-
 def _change(tables: Any, edit: Edit) -> None:
     """Apply a change in place to plain dicts and lists, or to a document of tomlkit."""
     above = tables
@@ -126,8 +122,8 @@ def _change(tables: Any, edit: Edit) -> None:
         above[edit.path[-2]] = tomlkit.value(f"{{ {inline} }}" if parts else "{}")
     elif edit.toml is None:
         del tables[key]
-    elif isinstance(tables, _OF_TOMLKIT):
-        tables[key] = tomlkit.value(edit.toml)  # type: ignore[index]
+    elif type(tables) not in (dict, list):  # of a document of tomlkit
+        tables[key] = tomlkit.value(edit.toml)
     else:
         value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
         if isinstance(tables, list) and key == len(tables):
