@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, words_of
+from synthrelease.data.counts import Counts, PackedBins, words_of
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Transformation
 
@@ -44,7 +44,8 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
         of_bins = ranks[start : start + size]
         if of_bins.min() < np.iinfo(ranks.dtype).max:  # some bin is rare
             np.minimum(rarest, of_bins[bins], out=rarest)
-    keys = words_of(Layout(columns=("",) * len(digits), sizes=sizes), digits)
+    layout = digits.layout if isinstance(digits, PackedBins) else Layout(columns=("",) * len(digits), sizes=sizes)
+    keys = words_of(layout, digits)
     if len(keys) == 1 and (keys[0][1:] >= keys[0][:-1]).all():
         return np.argsort(rarest, kind="stable")  # a radix sort, because the integers are small
     return np.lexsort([*reversed(keys), rarest])

@@ -300,3 +300,11 @@ def test_the_order_of_rare_bins_does_not_depend_on_words() -> None:
         column = found.index(min(found))
         keys.append((min(found), column, cell[column], cell, place))
     assert rare_first(table.bins, table.counts, table.total).tolist() == [key[-1] for key in sorted(keys)]
+
+
+def test_cells_without_a_rare_bin_are_in_order_if_no_row_has_the_last_bins() -> None:
+    """The packed codes allow for every bin of a column, also for bins that no row has."""
+    table = counted(EIGHTY, [tuple(min(place, 1) for place in row) for row in drawn(EIGHTY, 5, 200)])
+    no_rare_bin = 10**9
+    in_order = sorted(range(len(table.counts)), key=lambda place: tuple(int(bins[place]) for bins in table.bins))
+    assert rare_first(table.bins, table.counts, no_rare_bin).tolist() == in_order
