@@ -29,30 +29,17 @@ from synthrelease.sources.paths import checked_path, without_secrets
 from synthrelease.spec.requests import Option, flags, help_texts, names_in, shown_options
 
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
+    "demo": "releasing:demo",
+    "desk": "drafting:desk",
     "init": "drafting:init",
     "leave-out": "drafting:leave_out",
     "numbers": "drafting:numbers",
     "schema": "specifying:schema",
-    "plan": "specifying:plan",
-    "check": "specifying:check",
     "simulate": "rehearsing:simulate",
+    "plan": "specifying:plan",
     "rehearse": "rehearsing:rehearse",
     "compare": "rehearsing:compare",
     "allocate": "rehearsing:allocate",
-    "scout": "releasing:scout",
-    "commit": "specifying:commit",
-    "release": "releasing:release",
-    "demo": "releasing:demo",
-    "bound": "reading:bound",
-    "estimate": "reading:estimate",
-    "rows": "reading:rows",
-    "verify": "reading:verify",
-    "card": "reading:card",
-    "plugin": "reading:plugin",
-    "keygen": "reading:keygen",
-    "audit": "reading:audit",
-    "reproduce": "reading:reproduce",
-    "desk": "drafting:desk",
     "ledger": {
         "open": "releasing:open_new",
         "split": "releasing:split",
@@ -60,8 +47,30 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "show": "releasing:show",
         "renew": "releasing:renew",
     },
+    "scout": "releasing:scout",
+    "check": "specifying:check",
+    "keygen": "reading:keygen",
+    "commit": "specifying:commit",
+    "release": "releasing:release",
+    "card": "reading:card",
+    "verify": "reading:verify",
+    "estimate": "reading:estimate",
+    "bound": "reading:bound",
+    "rows": "reading:rows",
+    "audit": "reading:audit",
+    "reproduce": "reading:reproduce",
+    "plugin": "reading:plugin",
 }
 """The function of each command, or the subcommands of a group, in the order of the help."""
+
+HEADINGS = {
+    "demo": "Start",
+    "init": "Prepare a release, without private data",
+    "ledger": "Release",
+    "verify": "Use a release",
+    "audit": "Check the program",
+}
+"""The headings of the help, each by the first command below it."""
 
 GROUPS = {"ledger": "Manage the ledger, which holds the privacy budget of a dataset."}
 
@@ -96,6 +105,17 @@ class LazyGroup(TyperGroup):
         """Invoke the command as typer does; remove connection strings from the message of a mistake."""
         with _unquoted():
             return super().invoke(ctx)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands, below the headings of `HEADINGS`."""
+        sections = dict[str, list[tuple[str, str]]]()
+        width = max(map(len, self.commands))
+        for name, command in self.commands.items():
+            rows = sections.setdefault(HEADINGS.get(name, next(reversed(sections), "Commands")), [])
+            rows.append((name.ljust(width), command.get_short_help_str(limit=formatter.width - width - 6)))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
 
 class _Built(Kinds[Any]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from synthrelease.cli import app
+from synthrelease.cli.commands import HEADINGS
 
 CLI: Any = typer.main.get_command(app)
 
@@ -77,4 +79,12 @@ def test_help_fits_a_terminal_of_80_columns(path: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("path", [[], ["ledger"]])
 def test_the_list_of_commands_cuts_no_sentence(path: list[str]) -> None:
     shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=80).output
-    assert [line for line in shown.partition("Commands:")[2].splitlines() if line.rstrip().endswith("...")] == []
+    assert [line for line in shown.splitlines()[1:] if line.rstrip().endswith("...")] == []
+
+
+def test_every_command_stands_below_a_heading_of_the_list() -> None:
+    shown = CliRunner().invoke(app, ["--help"], terminal_width=80).output
+    listed = re.findall(r"^  ([a-z][a-z-]*) +(?=[A-Z])", shown, re.MULTILINE)
+    assert [name for name in listed if name in HEADINGS] == list(HEADINGS)
+    assert [line[:-1] for line in shown.splitlines() if line[:-1] in HEADINGS.values()] == list(HEADINGS.values())
+    assert sorted(listed) == sorted({path[0] for path in COMMANDS})
