@@ -96,8 +96,8 @@ class Checked:
     Attributes
     ----------
     priors : the counts of the public tables that generators start from, by name.
-    public_tables : digests of tables that are known to be public. The private table must not be one of these tables. key : the
-        key that signs the release; None for an unsigned release.
+    public_tables : digests of tables that are known to be public. The private table must not be one of these tables.
+    key : the key that signs the release; None for an unsigned release.
     size : the expected size of the written files, in bytes.
     piece : the piece of a split register that the release reads; None for the whole register.
     """

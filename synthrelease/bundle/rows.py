@@ -108,7 +108,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     ----------
     release : the folder of a release with published noisy tables.
     condition : a condition in the grammar of the plausibility rules, with limits between released bins. A noisy table must
-        contain all columns of the condition. n : number of rows, from 1 to 1,000,000.
+        contain all columns of the condition.
+    n : number of rows, from 1 to 1,000,000.
 
     Raises
     ------

@@ -207,8 +207,8 @@ class Association:
     how : the reason, in the words of `How`.
     through : the separating columns: among rows that agree in these columns, the two columns are independent. `through` is
         empty for other reasons.
-    noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown. mean_cell : the mean number
-        of rows of a cell; None if the number of rows is unknown.
+    noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown.
+    mean_cell : the mean number of rows of a cell; None if the number of rows is unknown.
     repeats : the approximate share of an association that the rows repeat if all cells have equal size. The prior of the fit
         removes the rest. `repeats` is None without such a prior.
     apart : columns with rare bins whose rows are in no measured table; associations of these bins are not carried.

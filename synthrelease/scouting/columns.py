@@ -74,8 +74,8 @@ class ScoutedColumn:
     codes : meaning of each code, without the codes for missing answers.
     missing : strings that stand for a missing answer.
     low, high : the smallest and the largest number; None if the codebook does not state it.
-    whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number. limits : numbers
-        at each of which a bin always begins, such as 37 weeks for births at term.
+    whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number.
+    limits : numbers at each of which a bin always begins, such as 37 weeks for births at term.
     """
 
     name: str

@@ -788,8 +788,8 @@ class Order:
     witnesses : number of columns that count.
     of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
         order, as the sizes and the numbers of schools do. If so, the similarity of neighbours is no evidence.
-    tells : name of a column that the values determine without forming ranges of it; otherwise empty. part_of : name of a column
-        whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
+    tells : name of a column that the values determine without forming ranges of it; otherwise empty.
+    part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
     """
 
     unlike: float | None = None

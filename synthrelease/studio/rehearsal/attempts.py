@@ -69,8 +69,8 @@ class Trials:
 
     Attributes
     ----------
-    counts : the public rows, over atomic cells. Public rows need no protection. priors : public tables that generators start
-        from, by their name.
+    counts : the public rows, over atomic cells. Public rows need no protection.
+    priors : public tables that generators start from, by their name.
     seed : seed of all noise and all draws; the same seed gives the same attempts.
     """
 

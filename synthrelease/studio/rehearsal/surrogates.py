@@ -507,7 +507,8 @@ class PublishedFigures:
     ----------
     path : path of the table in the file.
     given : the columns on which the distribution depends; `given_bands` has the bands of each, which cover all values of the
-        column. bands : the bands of the column `of`; empty in a table of means.
+        column.
+    bands : the bands of the column `of`; empty in a table of means.
     figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
         standard deviations.
     """
