@@ -81,11 +81,11 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 
 
 Changes = Mapping[str, Sequence[Edit]]
-"""The edits of the "configuration" and of the "acceptance" file."""
+"""Edits of each file, under the name "configuration" or "acceptance"."""
 Step = Callable[["BothTexts", ReleaseSpec], Changes]
 """Function that returns the changes of one control. The function gets the contents of both files before these changes."""
 MOST_KEPT = 20
-"""The largest number of earlier contents that are remembered to show what another program changed."""
+"""A desk remembers at most this number of earlier file contents, to show what another program changed."""
 
 
 class Moved(SynthreleaseError):
@@ -93,7 +93,7 @@ class Moved(SynthreleaseError):
 
     def __init__(self, difference: str):
         self.difference = difference
-        super().__init__("A file has changed since this page was shown. The page below shows the files as they are now.")
+        super().__init__("A file has changed since this page was loaded. The page below shows the current files.")
 
 
 class Refused(SynthreleaseError):
@@ -253,7 +253,9 @@ class DeskFiles:
         with self._lock:
             texts = self._as_seen(seen)
             if self._before is None or self._before[0] != seen:
-                raise OutputError("There is nothing to undo. The files were changed by another program, or not at all.")
+                raise OutputError(
+                    "There is nothing to undo. This desk has changed no file, or another program has changed a file since."
+                )
             old, self._before = self._before[1], None
             replace_files(_contents(texts, old))
 
@@ -278,7 +280,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
     """Raise OutputError when the acceptance file belongs to the extended configuration, because another release uses it."""
     if "acceptance" in file.inherited:
         raise OutputError(
-            f"The acceptance file belongs to {file.base}, which this file extends, and to all releases that use it. "
+            f"The acceptance file belongs to {file.base}. Other releases may use it, too. "
             'A button on the screen "Questions and thresholds" makes a copy for this file alone.'
         )
 
@@ -345,7 +347,7 @@ def announced(path: Path) -> Iterator[str]:
             is_first = held.enter_context(locked(mark, make=True)) is not None
             announcement = "" if is_first else ANOTHER
         except OutputError:
-            announcement = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be saved."
+            announcement = f"The folder {path.parent} is read-only. The desk shows the files but cannot save changes."
         try:
             yield announcement
         finally:
@@ -489,7 +491,7 @@ class Rehearsals:
         if running is None:
             raise InputError("No rehearsal is running.")
         if running.process == os.getpgid(0) or running.process <= 1:
-            raise InputError("The process of the rehearsal is unknown. Stop the rehearsal where it was started.")
+            raise InputError("This desk cannot stop the rehearsal. Stop it in the terminal where it was started.")
         with suppress(ProcessLookupError):
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
@@ -569,15 +571,15 @@ def _changed(path: Path) -> int:
 
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
 CARD_TEXTS = {
-    "contact": "How to reach the publisher",
+    "contact": "Contact address of the publisher",
     "licence": "Licence, such as CC-BY-4.0",
-    "licence_url": "Where the licence can be read",
+    "licence_url": "Web address of the licence",
     "region": "Population or region that the data are about",
-    "url": "Address at which the release is published",
+    "url": "Web address of the release",
     "version": "Version of this release",
     "justification": "How epsilon, thresholds and bins were chosen",
-    "tuning": "What was done with data before the release",
-    "access": "Who can reach the private data",
+    "tuning": "How the data were processed before the release",
+    "access": "Who has access to the private data",
     "organisation": "Who publishes",
     "source": "Where the original records come from",
     "purpose": "Why the data are released",
@@ -586,13 +588,13 @@ CARD_TEXTS = {
     "maintenance": "Updates and errata",
     "feedback": "What readers should tell the publisher",
 }
-"""The settings of [card] with one text each, and the labels of these settings."""
+"""Settings of [card] that take one text, with their labels on the page."""
 CARD_LISTS = {
-    "uses": "What the data are meant for, one use a line",
-    "unsuitable": "What the data are not fit for, one use a line",
-    "registry_authors": "Authors of the entry in registries, one name a line",
+    "uses": "Intended uses of the data, one use a line",
+    "unsuitable": "Uses for which the data are unsuitable, one use a line",
+    "registry_authors": "Authors to name in data registries, one name a line",
 }
-"""The settings of [card] with several texts, one text a line, and the labels of these settings."""
+"""Settings of [card] that take several texts, one on each line, with their labels on the page."""
 PROGRAM = "card:program"
 Form = Mapping[str, str]
 
@@ -601,7 +603,7 @@ class NoSuchControl(ValueError):
     """The request names a control that no page has."""
 
     def __init__(self) -> None:
-        super().__init__("The page has no such control.")
+        super().__init__("The page has no control of this name.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -809,7 +811,7 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
     """Return the edit of the address and checksum of the program for readers. Two empty fields remove the setting."""
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
-        raise ValueError("Expected the address of the program and its SHA-256, found neither.")
+        raise ValueError("Expected the address of the program and its SHA-256, found only one of them or none.")
     return [Edit(path=("card", "program"), toml=toml(typed) if typed else None)]
 
 
@@ -833,4 +835,4 @@ FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
     ("budget", "generation"): (("budget", "generation"), number),
     ("budget", "limit"): (("budget", "limit"), number),
 }
-"""For each control that writes one setting, by screen and name: the path of the setting and the function that writes it."""
+"""Controls that write one setting, by screen and name, with the path of the setting and the function that writes it."""

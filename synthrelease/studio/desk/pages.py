@@ -79,7 +79,7 @@ from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, own_acceptance, toml
 
 KEPT = ("description", "unit")
-"""Settings of a column that are kept when its kind changes, because the steward wrote them."""
+"""The desk keeps these settings of a column when its kind changes, because the steward wrote them."""
 NO_PUBLIC = "The kind of a column is read from the public file. Start the desk with --data PUBLIC."
 
 
@@ -158,7 +158,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
     spec, tables = start.spec, start.texts.file.tables
     lost = [name for name in ("extends", "members", "geography", "marks", "series", "split", "population") if name in tables]
     if data is None or lost:
-        why = f"The configuration has [{lost[0]}]" if lost else "The desk has no public file"
+        why = f"The configuration has the table [{lost[0]}]" if lost else "The desk has no public file"
         raise InputError(f"{why}. Draft again in a terminal: `synthrelease init NAME --from PUBLIC --important A,B`.")
     sources = dict.fromkeys(source for column in spec.schema.columns for source in column.sources)
     key, limit = spec.unit.key, spec.budget.limit
@@ -219,7 +219,7 @@ LEADS_ON = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>The desk</title></head>
 <body><p><a href="{address}">To the desk</a></p></body></html>
 """
-"""A page that redirects. The browser sends the cookie with the new request, because it comes from the same site."""
+"""A page that sends the browser to another page. The browser then sends its cookie, because both are of one site."""
 
 
 def leading_on(address: str) -> str:
@@ -307,7 +307,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         headers = _single(scope)
-        answer = PlainTextResponse("The request has a header twice.", 400) if headers is None else self._refused(scope, headers)
+        answer = PlainTextResponse("The request repeats a header.", 400) if headers is None else self._refused(scope, headers)
         if answer is not None:
             await answer(scope, receive, _protected(send))
             return
@@ -325,7 +325,7 @@ class Guard:
         """Return the response to a refused request; None for an accepted request."""
         method, query = scope["method"], scope.get("query_string", b"")
         if not _same(headers.get("host", ""), self._host):
-            return PlainTextResponse("The desk answers only under its printed address.", 400)
+            return PlainTextResponse("The desk answers only at the address that it printed.", 400)
         if method not in ("GET", "POST"):
             return PlainTextResponse("The desk accepts only GET and POST.", 405)
         if len(query) + len(scope["path"]) > MOST_ADDRESS:
@@ -338,7 +338,7 @@ class Guard:
         if enters:
             return self._first(query)
         if not _same(cookie_parser(headers.get("cookie", "")).get(self._cookie, ""), self._session):
-            return PlainTextResponse("Start the desk again and open the printed address, which works once.", 403)
+            return PlainTextResponse("Start the desk again and open the address that it prints. This address works once.", 403)
         if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
             return PlainTextResponse("The desk accepts only forms.", 415)
         length = headers.get("content-length", "0")
@@ -644,12 +644,12 @@ class Desk:
             return partial(self._column, action, which, seen, values["value"])
         if (name, control) == ("people", "key"):
             if not values.get("column"):
-                raise ValueError("Expected the column that identifies the person of a row, found none chosen.")
+                raise ValueError("Choose the column that identifies the person of a row.")
             return partial(self._column, "key", values["column"], seen, "")
         if (name, control) == ("questions", "important"):
             start, columns = self._shown(), [values[key] for key in ("first", "second", "third") if values.get(key)]
             if not columns:
-                raise ValueError("Expected at least one important column, found none chosen.")
+                raise ValueError("Choose at least one important column.")
             return lambda: self.files.act(seen, lambda: draft_anew(self.files, start, self.rehearsals.data, columns))
         if (name, control) == ("questions", "own"):
             texts = self.files.texts()
@@ -675,7 +675,7 @@ class Desk:
         elif control == "adopt":
             rehearsed = self.rehearsals.found(spec)
             if rehearsed is None:
-                raise InputError("Expected a rehearsal with a plan to adopt, found no rehearsal.")
+                raise InputError("There is no plan to adopt. Run a rehearsal first.")
             self.files.act(seen, lambda: adopt_listed(self.files.path, rehearsed.folder / "shortlist.toml"))
         else:
             raise NoSuchControl
@@ -742,7 +742,7 @@ class Desk:
 
     def card(self) -> Response:
         """Return the card of the published folder, with a stricter content security policy."""
-        return _framed(self.opened.folder, "README.html", "No card was opened.")
+        return _framed(self.opened.folder, "README.html", "The folder contains no card, or no folder was opened.")
 
     def report(self) -> Response:
         """Return the report of the last rehearsal, with the content security policy of a card."""
@@ -777,7 +777,7 @@ def _control_of(field_name: str) -> str:
     return field_name.rpartition("/")[0]
 
 
-UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.", 400)
+UNREADABLE = PlainTextResponse("The desk cannot read this form, or a field occurs twice in it.", 400)
 
 
 def fields(content: bytes) -> dict[str, str] | None:

@@ -53,7 +53,7 @@ ON_SCREEN = {
     **{"unit": "people", "columns": "columns", "members": "columns", "criteria": "questions", "groups": "questions"},
     **{"intended_queries": "questions", "budget": "budget", "card": "signoff", "description": "signoff"},
 }
-"""The screen on which each table of the two files can be changed."""
+"""Screen on which the steward can change each table of the two files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> R
     if isinstance(error, SpecError):
         about = [control.split(":")[1]] if ":" in control else []
         own = any(_place(problem, spec)[: 1 + len(about)] == [screen, *about] for problem in error.problems)
-        lead = "The entry is not possible." if own else "The entry is possible, but it conflicts with another setting:"
+        lead = "The entry is not valid." if own else "The entry is valid, but it conflicts with another setting:"
     return Refusal(lead=lead, causes=causes_of(error, spec))
 
 
@@ -144,24 +144,26 @@ def unfinished(
     limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
     missing: dict[str, dict[str, object]] = {
         "people": {"Nobody has said how many rows one person can have.": not spec.unit.answered},
-        "columns": {f"Nobody is named for the limits of {listing(unnamed)}.": unnamed},
+        "columns": {f"The file does not say who set the limits of {listing(unnamed)}.": unnamed},
         "questions": {
-            "The criteria accept every table. Lower a threshold.": none_can_fail(spec.criteria),
+            "The criteria would accept every table. Lower a threshold.": none_can_fail(spec.criteria),
             f"Nobody has agreed to the thresholds of {listing(open_thresholds)}.": open_thresholds,
         },
         "budget": {
-            "The release has no limit of epsilon.": limit is None,
-            "The plan costs more than its limit.": limit is not None and spec.plan.total.epsilon > limit,
-            "The ledger has too little left.": not (left.get("enough", True) and left.get("delta_enough", True)),
+            "No limit for the epsilon of the release is set.": limit is None,
+            "The plan costs more epsilon than its limit.": limit is not None and spec.plan.total.epsilon > limit,
+            "The ledger has too little epsilon or delta left.": not (
+                left.get("enough", True) and left.get("delta_enough", True)
+            ),
         },
         "rehearsal": {}
         if spec.options.scout is not None
         else {
-            "The draft was not rehearsed.": rehearsed is None,
+            "The draft has not been rehearsed.": rehearsed is None,
             "Columns, models or criteria have changed since the rehearsal.": rehearsed is not None and not rehearsed.stands,
-            "The rehearsal is not complete.": rehearsed is not None and not rehearsed.document.get("complete"),
+            "The rehearsal has not finished.": rehearsed is not None and not rehearsed.document.get("complete"),
         },
-        "signoff": {"The data card has gaps.": spec.unstated, "Two names are missing.": len(spec.card.signed_by) < 2},
+        "signoff": {"The data card has gaps.": spec.unstated, "Two signatories must be named.": len(spec.card.signed_by) < 2},
     }
     return {screen: [sentence for sentence, is_open in sentences.items() if is_open] for screen, sentences in missing.items()}
 
@@ -238,7 +240,9 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
     treatment = f"are in the bin {column.missing_label!r}" if column.missing == "bin" else "are excluded"
     sentences = [f"{public.gaps / rows:.1%} of the public rows have no value and {treatment}."] if public.gaps else []
     beyond = "beyond the limits" if column.bounds is not None else "in no category"
-    return sentences + ([f"{public.others / rows:.1%} are {beyond} and are excluded."] if public.others else [])
+    return sentences + (
+        [f"{public.others / rows:.1%} of the public rows are {beyond} and are excluded."] if public.others else []
+    )
 
 
 def _off(grouping: GroupingError) -> str:
@@ -329,7 +333,7 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
 # The screen of questions: the intended questions, and every criterion with its threshold and its three marks.
 
 KINDS = ("halves", "fit", "alone")
-"""The names of the three marks in the style sheet."""
+"""Names in the style sheet of the three marks on the line of a threshold."""
 
 
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
@@ -404,7 +408,7 @@ def _examples(spec: ReleaseSpec) -> list[str]:
 # The screen of the rehearsal, from the documents that a rehearsal writes.
 
 AGAIN = 5
-"""The interval in seconds at which the page is loaded again while a rehearsal runs."""
+"""While a rehearsal runs, the browser reloads the page after this number of seconds."""
 
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
@@ -658,10 +662,12 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
     if not rows:
         return context
     if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
-        return context | {"wrong": f"Expected a count of the list and a whole number of rows, such as 50, found {rows[:40]!r}."}
+        return context | {
+            "wrong": f"Expected a whole number of rows, such as 50, for a count of the list, found {rows[:40]!r}."
+        }
     needed = cheapest_for(spec, name, float(rows))
     if needed is None:
-        return context | {"wrong": "No budget makes the count so accurate."}
+        return context | {"wrong": "No budget gives a count with so small an error. Enter a larger number of rows."}
     cost = needed.plan.total.epsilon
     beyond = spec.budget.limit is not None and cost > spec.budget.limit
     epsilon = decimal_text(cost)

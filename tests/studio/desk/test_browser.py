@@ -129,7 +129,7 @@ def _careful_path(window: Browser, config: Path) -> str:
     window.type(_field("Second signatory"), "B. Cohen")
     window.click("//button[@value='save=signed']")
     window.wait_for("//td[.='B. Cohen']")
-    assert "This screen was not opened" not in window.text("//main")
+    assert "Nobody has opened this screen" not in window.text("//main")
     assert "This screen has unsaved entries" not in window.text("//main")
     spec = load_spec(config)
     assert all(column.description == f"What {column.name} says" for column in spec.schema.columns)
@@ -272,8 +272,8 @@ def test_two_windows_lose_nothing(chromium: Browser, births: Path) -> None:
         chromium.open(budget)
         with chromium.second_window():
             chromium.open(budget)
-            _write(chromium, "Most epsilon of the release", "9")
-        _write(chromium, "Most epsilon of the release", "8", shown="//h2[.='What changed in the files']")
+            _write(chromium, "Limit for the epsilon of the release", "9")
+        _write(chromium, "Limit for the epsilon of the release", "8", shown="//h2[.='What changed in the files']")
         assert "+limit = 9" in chromium.text("//pre[@class='diff']")
         assert float(load_spec(births).budget.limit) == 9
         chromium.without_scripts(on=False)

@@ -175,7 +175,7 @@ def test_noise_beyond_the_smallest_bin_is_red_and_an_accuracy_has_its_epsilon(co
     assert f"then costs epsilon = {decimal_text(load_spec(coins.config).plan.total.epsilon)}" in page
     assert float(needed) < 20
     for asked in ("count=nobody&rows=10", "count=year&rows=-1", "count=year&rows=1e9", "count=year&rows=٣"):
-        assert "Expected a count of the list and a whole number" in coins.browser.get(f"/budget?{asked}").text
+        assert "Expected a whole number of rows, such as 50" in coins.browser.get(f"/budget?{asked}").text
 
 
 def test_the_ledger_shows_what_is_left_and_when_it_is_not_enough(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ def test_the_ledger_shows_what_is_left_and_when_it_is_not_enough(tmp_path: Path)
     cost = load_spec(coins.config).plan.total.epsilon
     page = coins.browser.get("/budget").text
     assert "coins: epsilon 0 of 30 is spent" in page
-    assert "not enough epsilon left" not in page
+    assert "too little epsilon left" not in page
     assert coins.post("budget", "limit", value="100").status_code == 303
     assert coins.post("budget", "generation", value="30").status_code == 303
-    assert "not enough epsilon left" in coins.browser.get("/budget").text
+    assert "too little epsilon left" in coins.browser.get("/budget").text
     assert cost < 30
     path.write_bytes(b"no ledger")
     page = coins.browser.get("/budget")

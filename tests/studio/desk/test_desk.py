@@ -363,11 +363,11 @@ def test_each_screen_says_whether_it_was_seen_or_is_done_and_the_sign_off_lists_
 
     page = opened.browser.get("/signoff").text
     assert [state(screen, page) for screen in SCREENS] == [*["not seen"] * 5, "seen", ""]
-    assert page.count("This screen was not opened since the desk was started") == 5
+    assert page.count("Nobody has opened this screen since the desk was started") == 5
     for screen in SCREENS:
         opened.browser.get(f"/{screen}")
     page = html.unescape(opened.browser.get("/signoff").text)
-    assert "This screen was not opened" not in page
+    assert "Nobody has opened this screen" not in page
     assert (state("people", page), state("questions", page)) == ("done", "seen")
     assert "Nobody has agreed to the thresholds of" in page
     today = typed(opened, "questions")["agreed/on"]
@@ -382,7 +382,7 @@ def test_each_screen_says_whether_it_was_seen_or_is_done_and_the_sign_off_lists_
 def test_a_refusal_says_whether_the_answer_is_wrong_and_where_the_cause_can_be_changed(opened: Opened) -> None:
     """No language of the files: neither their names, nor (top level), nor that they cannot be loaded."""
     wrong = opened.write("people", "records_per_person", value="0")
-    assert "The entry is not possible." in wrong.text
+    assert "The entry is not valid." in wrong.text
     lower = opened.write("columns", "limits:mother_age:five", limits="999")
     for answer in (wrong, lower):
         assert answer.status_code == 422

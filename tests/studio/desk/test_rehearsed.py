@@ -88,12 +88,12 @@ def test_a_threshold_that_independent_columns_meet_is_red_and_one_that_they_do_n
     document = window.rehearsals.found(load_spec(window.config)).document
     alone = document["look"]["criteria"][0]["yardstick"]["independent"]
     page = window.page("questions")
-    assert "Independent columns meet this threshold" in page
+    assert "table of independent columns meets this threshold" in page
     assert 'class="alone wrong"' in page
     assert f"independent columns: {alone:.3g}." in page
     assert window.post("questions", "threshold:0", value=f"{alone / 2:.6f}").status_code == 303
     page = window.page("questions")
-    assert "Independent columns meet" not in page
+    assert "independent columns meets" not in page
     assert 'class="alone wrong"' not in page
     assert "The marks are of a rehearsal of earlier files" in page
 

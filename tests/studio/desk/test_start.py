@@ -85,7 +85,7 @@ def test_the_command_is_the_one_that_the_fields_ask_for(tmp_path: Path) -> None:
         ("?rows=14000&unit=person", "--first-by"),
         ("?rows=14000&delta=0", "--delta 0"),
         ("?rows=" + "9" * 400, "rows"),
-        ("?rows=-3", "State the number of rows"),
+        ("?rows=-3", "Enter the number of rows"),
     ],
 )
 def test_what_a_scout_would_refuse_is_said_in_place_of_the_command(tmp_path: Path, query: str, words: str) -> None:
@@ -133,7 +133,7 @@ def test_the_folder_of_the_scout_becomes_the_draft_that_the_other_screens_edit(t
         answer = opened.browser.get(f"/{screen}")
         assert answer.status_code == 200
         assert 'href="/start"' in answer.text
-    assert "nothing can be rehearsed" in opened.browser.get("/rehearsal").text
+    assert "no rehearsal is possible" in opened.browser.get("/rehearsal").text
     last = html.unescape(opened.browser.get("/signoff").text)
     assert "--unrehearsed" in last
     assert "The draft was not rehearsed" not in last
