@@ -70,7 +70,7 @@ def test_appendices_are_evidence_or_reference() -> None:
 
 
 def test_the_page_to_sign_by_names_its_way_in_order() -> None:
-    way = (DOCS / "sign.md").read_text(encoding="utf-8").partition("\n## The way\n")[2]
+    way = (DOCS / "sign.md").read_text(encoding="utf-8").partition("\n## Reading order\n")[2]
     assert re.findall(r"^\d\. .*?\]\(([\w-]+\.md)\)", way, re.MULTILINE) == ["glossary.md", *navigation()["Reviewers"][1:]]
 
 

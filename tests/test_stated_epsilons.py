@@ -10,7 +10,6 @@ from functools import cache
 
 import pytest
 
-from synthrelease.generators import GENERATORS
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
@@ -49,12 +48,12 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("README.md", lambda: f"`configs/{FRONTIER}.toml` meets the criteria of the births at epsilon "
      f"{up(total(FRONTIER), 2)}."),
     ("README.md", lambda: f"a release of 160,000 simulated births at epsilon {up(total(FRONTIER), 2)}."),
-    ("docs/faq.md", lambda: f"The births of this repository pass at {up(total(FRONTIER), 2)}."),
+    ("docs/faq.md", lambda: f"For the births of this repository it is {up(total(FRONTIER), 2)}."),
     ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
     ("docs/threat-model.md", lambda: f"For 10 rounds the loss is at most {float(10 * a_round(BIRTHS)):g} instead of "
      f"{up(part(BIRTHS, 'selection'), 7)}."),
-    ("docs/threat-model.md", lambda: f"At epsilon {up(total(BIRTHS), 1)}, a mother of twins in two records has "
-     f"an epsilon of {up(2 * total(BIRTHS), 1)}."),
+    ("docs/threat-model.md", lambda: f"a mother of twins has two records: at epsilon {up(total(BIRTHS), 1)} "
+     f"her epsilon is {up(2 * total(BIRTHS), 1)}."),
     ("docs/generators.md", lambda: f"| **epsilon** | **{up(total(BIRTHS), 2)}** | **{up(total('births-low-epsilon'), 2)}** | "
      f"**{up(total('births-public-prior'), 2)}** |"),
     ("docs/generators.md", lambda: f"met its eight criteria at epsilon {up(total(PAPER), 2)}."),
@@ -65,10 +64,10 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("docs/theory.md", lambda: f"price {up(part(BIRTHS, 'selection'), 7)}. With .05 and .43 spent once, outside the loop, the "
      f"total is {up(total(BIRTHS), 2)}; with 2ε as the price it would be {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),
     ("docs/linked.md", lambda: f"with their hospital stays, at epsilon {up(total('visits'), 2)}."),
-    ("docs/weights.md", lambda: f"Epsilon is {up(total('labour'), 2)}, pure"),
+    ("docs/weights.md", lambda: f"Epsilon is {up(total('labour'), 2)}, without a delta"),
     ("docs/estimates.md", lambda: f"with `configs/births-published.toml`, epsilon {up(total('births-published'), 2)}."),
-    ("docs/accounting.md", lambda: f"2 × 4 = 8 instead of {up(2 * a_round(BIRTHS) + _BOTH, 2)} for the births."),
-    ("docs/accounting.md", lambda: f"If one round costs epsilon {float(a_round(BIRTHS)):g} and 73 of 100"),
+    ("docs/accounting.md", lambda: f"for the births 2 × 4 = 8 instead of {up(2 * a_round(BIRTHS) + _BOTH, 2)}."),
+    ("docs/accounting.md", lambda: f"one round costs epsilon {float(a_round(BIRTHS)):g}, and 73 of 100"),
 ]  # fmt: skip
 """Page, and what stands there, said when it is asked: whoever collects tests loads no specification."""
 
@@ -77,15 +76,6 @@ STATED: list[tuple[str, Callable[[], str]]] = [
 def test_a_page_states_what_the_plan_says(page: str, sentence_of: Callable[[], str]) -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert sentence_of() in text
-
-
-def test_the_page_on_accounting_says_which_generators_need_a_delta() -> None:
-    text = " ".join((ROOT / "docs/accounting.md").read_text(encoding="utf-8").split())
-    for said, pure in ((" are pure and need no `delta`", True), (" are zero-concentrated and need one", False)):
-        sentence = text.partition(said)[0].rpartition(". ")[2]
-        families = {name for name, family in GENERATORS.items() if (family.guarantee == "pure") == pure}
-        named = set(re.findall(r"`(\w+)`", sentence))
-        assert named == families, families ^ named
 
 
 @pytest.mark.slow
