@@ -127,7 +127,7 @@ def planned_parts(
         "description": spec.description.strip(),
         "synthetic": True,
         "guarantee": GuaranteePart.of(guarantee),
-        "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values, persons, first_by),
+        "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values, persons, first_by, spec.unit.missing_keys),
         "charges": ChargePart.of(spec.plan.total),
         "configuration": spec.described(configuration),
         "selection": selection_part(spec),

@@ -127,6 +127,7 @@ def init(request: DraftRequest) -> None:
         return
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.drafting.draft import write_draft
+    from synthrelease.studio.drafting.options import none_has_these
     from synthrelease.studio.drafting.text import ONE_BY_ONE
 
     with progress_bars() as progress:
@@ -171,6 +172,8 @@ def init(request: DraftRequest) -> None:
         )
     if draft.unit is not None and draft.unit.doubt:
         screen.print(f"Doubtful: {draft.unit.doubt}", style="yellow")
+    if (linked := draft.members) and (doubt := none_has_these(linked.key, linked.missing_keys, linked.with_these)):
+        screen.print(f"Doubtful: {doubt}", style="yellow")
     for column in draft.doubtful:
         screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")
     if draft.comparing:

@@ -45,6 +45,7 @@ class Linked:
         excludes the root with all its members.
     order : columns of the members' file by which the members of a root are ordered.
     reference : (column, string) that identifies the members who come first; None if there is no such rule.
+    missing_keys : texts of the key that mean that a row has no key.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Linked:
     more: Literal["first", "drop"] = "first"
     order: tuple[str, ...] = ()
     reference: tuple[str, str] | None = None
+    missing_keys: tuple[str, ...] = ()
 
     @property
     def most(self) -> int:

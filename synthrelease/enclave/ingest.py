@@ -134,10 +134,10 @@ def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
     """Yield messages about keys that are spelled in several ways, in each file."""
-    key = unit.key if schema.linked is None else schema.linked.key
-    if key is not None:
+    of_rows = schema.linked or unit
+    if of_rows.key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
-        several, alike, keys = keys_in_two_ways(sources, schema, policy, key)
+        several, alike, keys = keys_in_two_ways(sources, schema, policy, of_rows.key, of_rows.missing_keys)
         if several:
             yield TWO_WAYS.format(several, keys)
         if alike:

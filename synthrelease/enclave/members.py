@@ -105,7 +105,7 @@ class _Reading:
     def __init__(self, schema: Schema, linked: Linked, policy: InputTable):
         self.schema, self.linked, self._policy = schema, linked, policy
         self.read = ReadColumns.of(schema, linked)
-        self._mark = marker(policy)
+        self._mark = marker(policy, missing_keys=linked.missing_keys)
         self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:

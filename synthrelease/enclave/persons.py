@@ -44,14 +44,15 @@ from synthrelease.sources.source import Source
 NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
-def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None]:
+def keys_of(texts: Texts, policy: InputTable, missing_keys: Iterable[str] = ()) -> Iterator[tuple[str, str] | None]:
     """Yield, for each text, the normal form of the key and the key as written; None if the text is not a key (a blank, a null,
-    a missing value).
+    a missing value, a text that `missing_keys` lists).
 
-    Each result depends only on the text of the row, and on whether the file stores the text as a number.
+    Each result depends only on the text of the row, on whether the file stores the text as a number, and on public settings.
     """
     typed = np.broadcast_to(texts.typed, len(texts.texts)).tolist()
-    missing = {*policy.missing_values, *(key_text(text, policy.decimal) for text in policy.missing_values)}
+    listed = (*policy.missing_values, *missing_keys)
+    missing = {*listed, *(key_text(text, policy.decimal) for text in listed)}
     for text, is_typed in zip(texts.texts, typed, strict=True):
         stripped = "" if text is None else text.strip()
         key = key_text(stripped, policy.decimal, typed=is_typed)
@@ -59,7 +60,10 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 
 
 def marker(
-    policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
+    policy: InputTable,
+    secret: bytes | None = None,
+    form: Callable[[str, str], str] = lambda key, written: key,
+    missing_keys: Sequence[str] = (),
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
     """Return a function that takes texts and returns the (n_rows, 2) digests of their keys, and an (n_rows,) mask of rows with
     a key. Spaces around a key are ignored.
@@ -68,12 +72,13 @@ def marker(
     ----------
     secret : 32 bytes, if the digests of several readers are compared; otherwise a new secret is drawn.
     form : function that takes the normal form of a key and the key as written, and returns the text that is digested.
+    missing_keys : texts that are no key, in addition to the missing values of the policy.
     """
     secret = secret or secret_bytes(32)
 
     def marks(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
         digests, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
-        for index, parts in enumerate(keys_of(texts, policy)):
+        for index, parts in enumerate(keys_of(texts, policy, missing_keys)):
             has[index] = parts is not None
             key = b"" if parts is None else form(*parts).encode("utf-8", "surrogatepass")
             digests += hashlib.blake2b(key, digest_size=16, key=secret).digest()
@@ -128,7 +133,7 @@ def first_rows(
     if unit.key is None:
         raise ValueError("without a key, the rows of a person are unknown")
     rule = rule or BinRule(schema, policy)
-    persons, mark = Persons(rule, unit.records, len(unit.order)), marker(policy)
+    persons, mark = Persons(rule, unit.records, len(unit.order)), marker(policy, missing_keys=unit.missing_keys)
     orders = [order_of(dates_in(schema, name), policy) for name in unit.order]
     for _, columns in rows:
         digits = rule.bins(columns)
@@ -263,12 +268,14 @@ def _of_number(number: float) -> bytes:
 # not cover them.
 
 
-def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:
+def keys_in_two_ways(
+    sources: Iterable[Source], schema: Schema, policy: InputTable, name: str, missing_keys: Sequence[str] = ()
+) -> tuple[int, int, int]:
     """Return three numbers: the keys that these files write in more than one way, the keys that equal another key as
     numbers, and all keys.
     """
     secret = secret_bytes(32)
-    key, spelling = marker(policy, secret), marker(policy, secret, lambda key, written: written)
+    key, spelling = marker(policy, secret, missing_keys=missing_keys), marker(policy, secret, lambda key, written: written)
     number = marker(policy, secret, lambda key, written: key_number(key, policy.decimal))
     spellings = np.column_stack([NO_MARKS] * 3)
     for source in sources:

@@ -96,6 +96,7 @@ class DomainPart(Part):
         `records` of the guarantee's person, the largest number of rows used. The number of rows in the file is not published.
     first_by : with `persons`, the columns that order a person's rows, or "random"; None in releases of earlier versions,
         because these ordered rows by released values.
+    missing_keys : with `persons`, the texts of the key that mean that a row has no key.
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -105,6 +106,7 @@ class DomainPart(Part):
     missing_values: list[str]
     persons: int | None = None
     first_by: list[str] | Literal["random"] | None = None
+    missing_keys: list[str] = []
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Return the number of persons, if a key identifies their rows."""
@@ -118,6 +120,7 @@ class DomainPart(Part):
         missing_values: tuple[str, ...],
         persons: int | None = None,
         first_by: list[str] | Literal["random"] | None = None,
+        missing_keys: tuple[str, ...] = (),
     ) -> DomainPart:
         counted = rule.way == "counted"
         return cls(
@@ -128,6 +131,7 @@ class DomainPart(Part):
             missing_values=list(missing_values),
             persons=persons,
             first_by=first_by,
+            missing_keys=list(missing_keys),
         )
 
 

@@ -131,6 +131,7 @@ class MembersPart(Part):
     order, reference : the columns of the file that order the members, and the column and text that mark the first member.
     columns : columns of a member. In `schema`, the column of the first member is NAME_1, of the second NAME_2, and so on.
     whole : columns in which every member has a value.
+    missing_keys : texts of the key in the private file that mean that a row has no key.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "members"),)
@@ -143,6 +144,7 @@ class MembersPart(Part):
     reference: dict[str, str]
     columns: Annotated[list[str], Field(min_length=1)]
     whole: list[str]
+    missing_keys: list[str] = []
 
     @model_validator(mode="after")
     def _of_its_columns(self) -> MembersPart:

@@ -124,6 +124,8 @@ class MembersTable(SpecTable):
     ----------
     key : the column of both files that links a member to its root. The key is not released. The released files have new numbers
         under the name of the key. Example: `key = "household"`.
+    missing_keys : texts of the key that mean that a row has no key, in addition to `missing_values` of [input]. A row without a
+        key is excluded. Example: `missing_keys = ["0", "99999"]`.
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
     least : the smallest number of members; a root with fewer is excluded. Example: `least = 1`.
@@ -147,6 +149,7 @@ class MembersTable(SpecTable):
     """
 
     key: str = Field(min_length=1)
+    missing_keys: tuple[str, ...] = Field(default=(), max_length=100)
     most: int = Field(ge=1, le=MOST_MEMBERS)
     least: int = Field(default=0, ge=0, le=MOST_MEMBERS)
     more: Literal["first", "drop"] = "first"
@@ -165,6 +168,7 @@ class MembersTable(SpecTable):
         """
         return Linked(
             key=self.key,
+            missing_keys=self.missing_keys,
             size=self.size,
             names=tuple(self.columns),
             slots=tuple(tuple(slot_name(name, slot) for name in self.columns) for slot in range(1, self.most + 1)),

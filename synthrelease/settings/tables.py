@@ -81,6 +81,9 @@ class UnitTable(SpecTable):
         rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12, 12.0,
         1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may be
         codes. Without a key every row is a separate record. Example: `key = "patient"`.
+    missing_keys : texts of the key that identify nobody, in addition to `missing_values` of [input]. A row with such a text has
+        no key and is excluded; otherwise all these rows would count as one person. Example: `missing_keys = ["0", "99999"]`,
+        `key = "patient"`.
     first_by : the columns of the file that order the rows of a person. This setting is required with `key`. Numbers are ordered
         by size, dates by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns
         are ordered at random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
@@ -92,6 +95,7 @@ class UnitTable(SpecTable):
 
     name: Line = Field(default="record", min_length=1, max_length=60)
     key: str | None = Field(default=None, min_length=1)
+    missing_keys: tuple[str, ...] = Field(default=(), max_length=100)
     first_by: Annotated[list[str], Field(max_length=20)] | Literal["random"] = []
     records_per_person: Annotated[int, Field(ge=1, le=1000)] | Literal["not answered"] = 1
     why: Reason = ""
@@ -116,6 +120,8 @@ class UnitTable(SpecTable):
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.first_by and self.key is None:
             yield "first_by orders the rows of a person, so it needs a key"
+        if self.missing_keys and self.key is None:
+            yield "missing_keys lists texts of the key, so it needs a key"
 
 
 SMALLEST_LAW = Fraction(1, 10**6)

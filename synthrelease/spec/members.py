@@ -15,6 +15,7 @@ from synthrelease.settings.options import MembersTable
 from synthrelease.settings.tables import MAX_COLUMNS, MOST_COLUMNS, ReleaseFile
 from synthrelease.settings.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.spec.columns import ColumnError, build_column
+from synthrelease.spec.record import without_key
 
 _PROTECTED = (
     "Members: a record is a row of the first table (a root, such as a household) with all its members, in any number. Epsilon "
@@ -32,8 +33,9 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
     their members). An order by released values is allowed, but then statistics of these columns describe only the first
     members.
     """
+    protected = _PROTECTED + f" All {without_key(linked.missing_keys)} are excluded." * bool(linked.missing_keys)
     if linked.more == "drop":
-        return f"{_PROTECTED} A root with more than {linked.most} members is left out."
+        return f"{protected} A root with more than {linked.most} members is left out."
     if linked.order:
         sources = {source for column in schema.columns for source in column.sources}
         released = [name for name in linked.order if name in sources]
@@ -46,7 +48,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
         chosen = f"the {linked.most} whose released values come first, because [members] states no order"
         lean = "towards these values"
     return (
-        f"{_PROTECTED} Of a root with more than {linked.most} members, the release uses {chosen}. Statistics of members are "
+        f"{protected} Of a root with more than {linked.most} members, the release uses {chosen}. Statistics of members are "
         f"biased {lean}."
     )
 

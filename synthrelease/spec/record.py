@@ -244,6 +244,11 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
         raise SpecError.at(path, "unit.first_by", WHICH_ROW, "none")
 
 
+def without_key(missing_keys: Sequence[str]) -> str:
+    """Return the words for rows without a key, with the texts of the key that mean that there is none."""
+    return "rows without a key" + f" (and with the keys {listing(missing_keys)})" * bool(missing_keys)
+
+
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
     """Return two texts. The first states which rows of a person are used, and the second how this choice biases statistics.
 
@@ -298,9 +303,9 @@ def _person(unit: UnitTable, total: Charge) -> str:
         return f"A person has at most {unit.records} records{why} and is {level}."
     rows, lean = used_rows(unit.records, unit.order)
     return (
-        f"Persons: {unit.key!r} identifies the person of each row. The release uses {rows}. All other rows, and rows without a "
-        f"key, are excluded{why}. {lean} All rows of a person together are {level}. The key is never released. "
-        "The number of persons is published; the number of their rows stays secret."
+        f"Persons: {unit.key!r} identifies the person of each row. The release uses {rows}. All other rows, and "
+        f"{without_key(unit.missing_keys)}, are excluded{why}. {lean} All rows of a person together are {level}. The key is "
+        "never released. The number of persons is published; the number of their rows stays secret."
     )
 
 

@@ -324,3 +324,30 @@ def test_no_key_is_in_a_message(tmp_path: Path) -> None:
         check_fit(path, SCHEMA, POLICY, RULE, unit=unit())
     assert "SECRETKEY" not in str(error.value)
     assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_rows_with_a_missing_key_are_those_of_nobody(records: int, tmp_path: Path) -> None:
+    """Every way to write the keys of four rows: the listed texts count as empty cells, whatever the other rows hold."""
+    listed = unit(records).model_copy(update={"missing_keys": ("0", "99999")})
+    other_rows = [("q", "1", "2", "a")]
+    for keys in combinations_with_replacement(("p", "0", " 0.0 ", "99999", "00", ""), 4):
+        rows = list(zip(keys, ("1", "2", "3", "4"), "0120", "abab", strict=True))
+        blank = [("" if key.strip() in ("0", "0.0", "99999") else key, *row) for key, *row in rows]
+        found, expected = (
+            count_first_rows(Source.of(path), SCHEMA, POLICY, RULE, asked, Coins(range(9)))
+            for path, asked in (
+                (written(tmp_path / "listed.csv", [*rows, *other_rows]), listed),
+                (written(tmp_path / "blank.csv", [*blank, *other_rows]), unit(records)),
+            )
+        )
+        assert (found.n_rows, found.cells.digest()) == (expected.n_rows, expected.cells.digest()), keys
+        assert found.n_rows == records * (1 + len({key for key in keys if key in ("p", "00")}))
+
+
+def test_check_counts_no_person_with_a_missing_key(tmp_path: Path) -> None:
+    path = written(tmp_path / "file.csv", [(key, "1", "0", "a") for key in ("7", "007", "0", "0.0", "000")])
+    listed = unit().model_copy(update={"missing_keys": ("0", "000")})
+    found = [check_fit(path, SCHEMA, POLICY, RULE, unit=asked) for asked in (unit(), listed)]
+    assert [fit.n_file for fit in found] == [4, 2]
+    assert ["1 of the 4 keys" in " ".join(fit.many) for fit in found] == [True, False]

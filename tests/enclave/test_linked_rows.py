@@ -16,6 +16,7 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import NO_ROOTS
 from synthrelease.data.plausibility import FillerRows, Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.enclave import members as linked_rows
 from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import check_fit, ingest
@@ -179,6 +180,23 @@ def test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros(
     codes = [("007", "1", "here"), ("7", "1", "here")]
     two = write_tables(tmp_path, codes, [])
     assert ingest(Source.of(two[0], members=two[1]), spec.schema, spec.input, spec.raw).n_file == 2  # codes keep their zeros
+
+
+def test_rows_with_a_missing_key_belong_to_no_root(tmp_path: Path) -> None:
+    """In either file, in all ways to write four keys, as if the cells were empty."""
+    spec = spec_of(tmp_path)
+    assert spec.schema.linked is not None
+    listed = replace(spec.schema, linked=replace(spec.schema.linked, missing_keys=("0", "999")))
+
+    def read(keys: Sequence[str], schema: Schema) -> tuple[int, str]:
+        roots, members = [(key, "1", "here") for key in keys[:2]], [(key, "1", "2", "no") for key in keys[2:]]
+        found = count_linked_rows(Source.of((t := write_tables(tmp_path, roots, members))[0], members=t[1]), schema, spec.input)
+        return found.n_rows, found.cells.digest()
+
+    for keys in product(("a", "0", "0.0", "999"), repeat=4):
+        blank = ["" if key in ("0", "0.0", "999") else key for key in keys]
+        if any(blank):
+            assert read(keys, listed) == read(blank, spec.schema), keys
 
 
 def test_check_counts_keys_that_two_files_write_in_two_ways(tmp_path: Path) -> None:

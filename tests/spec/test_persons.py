@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -130,10 +131,12 @@ def test_how_many_rows_are_kept_is_counted_wherever_it_is_private(tmp_path: Path
 def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     records: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config, data, out = keyed(tmp_path, records), purses(tmp_path), tmp_path / "out"
+    config, data, out = keyed(tmp_path, records, 'missing_keys = ["0"]\n'), purses(tmp_path), tmp_path / "out"
+    data.write_text(data.read_text() + "0,1,head,8\n" * 30)  # of unknown purses
     code, planned = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0
     assert "'purse' identifies the person of each row" in planned
+    assert "rows without a key (and with the keys '0'), are excluded" in planned
     assert "The number of persons is published; the number of their rows stays secret." in planned
     code, checked = said_by(monkeypatch, capsys, "check", str(config), "--data", str(data))
     assert code == 0
@@ -145,6 +148,10 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     document = json.loads((out / "release.json").read_text())
     assert document["domain"]["persons"] == 400
     assert document["domain"]["first_by"] == ["day"]
+    assert document["domain"]["missing_keys"] == ["0"]
+    assert all(
+        'Rows whose key is "0" have no key' in html.unescape((out / name).read_text()) for name in ("README.html", "SIGN.md")
+    )
     assert all("biased towards persons with few rows" in (out / name).read_text() for name in ("README.html", "SIGN.md"))
     assert document["domain"]["file_rows"] == 400 * records
     assert "N = 400" in document["guarantee"]["invariants"][0]
@@ -156,7 +163,7 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
         + verified
         + "".join(path.read_text() for path in out.iterdir() if path.suffix not in (".zip", ".parquet"))
     )
-    assert not re.search(r"(?<![\d.])711(?!\d)", re.sub(r"\b[0-9a-f]{16,}\b", "", said))  # rows of the file
+    assert not re.search(r"(?<![\d.])7[14]1(?!\d)", re.sub(r"\b[0-9a-f]{16,}\b", "", said))  # rows of the file
     assert "One person, with all rows of the original file" in (out / "README.html").read_text()
     forged = document | {"domain": document["domain"] | {"file_rows": 711}}  # as many as the file has
     problems = check_charges(ReleaseDocument.model_validate_json(json.dumps(forged))).problems

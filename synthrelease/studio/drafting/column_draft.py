@@ -594,9 +594,10 @@ _OF_TOP = 0.35
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
     """Return the reason for leaving a column out as a key or as free text; None for any other column."""
-    none = no_key(answers.texts) if PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source) else ""
-    left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text != none}))
-    besides = f"besides {none!r}, " * bool(none)
+    named = PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source)
+    none = missing_keys(answers.texts) if named else ()
+    left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text not in none}))
+    besides = f"besides {listing(none)}, " * bool(none)
     return left_out and replace(left_out, because=besides + left_out.because, besides=besides, heavy=heavy_value(answers.texts))
 
 
@@ -666,18 +667,21 @@ def of_many_texts(answers: Answers) -> LeftOut:
     return LeftOut(source=answers.source, because=because, rows_of_one=int(times.max()), mean_rows=answers.rows / n)
 
 
-_STANDS_FOR_NONE = re.compile(r"0+|9{3,}|-\d")
+_STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted(_MARKS | _NO_ANSWERS))), re.IGNORECASE)
 
 
-def no_key(times: Mapping[str, int]) -> str:
-    """Return the value of a key, such as 0, that many rows without a key have; empty if there is none.
+def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the values of a key, such as 0 or 99999, that stand for a missing key: each has far more rows than any person.
 
     Parameters
     ----------
     times : number of public rows with each value.
     """
-    value = max(times, key=times.__getitem__, default="")
-    return value if len(times) > 1 and _STANDS_FOR_NONE.fullmatch(value) and heavy_value(times) else ""
+    others = {text: often for text, often in times.items() if not _STANDS_FOR_NONE.fullmatch(text)}
+    if not others:
+        return ()
+    enough = max(_FEWEST_ROWS, _HEAVY * max(others.values()))
+    return tuple(text for text, often in times.items() if text not in others and often >= enough)
 
 
 def heavy_value(times: Mapping[str, int]) -> str:

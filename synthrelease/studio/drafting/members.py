@@ -16,7 +16,7 @@ from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import Codebook, written_as_in
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import NumberBins
-from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut, no_key
+from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut, missing_keys
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
@@ -45,6 +45,7 @@ class MembersDraft:
     covered : share of the roots with at most `most` members.
     columns, left_out : drafted columns of a member, and columns that are left out with the reason.
     rules : suggested rules about a single member.
+    missing_keys, with_these : texts of the key that identify no root, and number of members' rows with one of them.
     """
 
     source: Source
@@ -59,6 +60,8 @@ class MembersDraft:
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
     rules: tuple[Suggestion, ...] = ()
+    missing_keys: tuple[str, ...] = ()
+    with_these: int = 0
 
     def without(self, reasons: Mapping[str, str]) -> MembersDraft:
         """Return the draft without some columns of members.
@@ -117,8 +120,8 @@ def read_members(
     of_roots, of_members = ([name for name in table_.columns if name in names] for table_ in (roots, file))
     keys, codes = every_row(file, (key,), key)[key]
     times = np.bincount(codes, minlength=len(keys))
-    none = no_key({text: often for text, often in zip(keys, times.tolist(), strict=True) if text})
-    are_keys = np.array([text not in ("", none) for text in keys])
+    none = missing_keys({text: often for text, often in zip(keys, times.tolist(), strict=True) if text})
+    are_keys = np.array([text not in ("", *none) for text in keys])
     if own_file is None:
         constant = _constant(file, key, codes, of_roots, are_keys[codes])
         of_roots = [name for name in of_roots if name in constant]
@@ -128,10 +131,10 @@ def read_members(
 
     # the number of members of each root, and the column that orders them
     sizes = times[(times > 0) & are_keys]
-    n_roots = len(set(every_row(roots, (key,), key)[key][0]) - {""})
+    n_roots = len(set(every_row(roots, (key,), key)[key][0]) - {"", *none})
     covering = int(np.searchsorted(np.cumsum(np.bincount(sizes)) / len(sizes), COVERED))
     largest = max(1, min(covering, MOST_DRAFTED))
-    order = _order(file, codes, times, [name for name in of_members if name != key])
+    order = _order(file, codes, times, [name for name in of_members if name != key], are_keys[codes])
 
     # the columns of the members
     part = replace(file, columns={name: file.columns[name] for name in of_members})
@@ -145,13 +148,15 @@ def read_members(
         key=key,
         most=largest,
         least=0 if own_file and n_roots > len(sizes) else 1,
-        order=order or tuple(name for name in dated if name in released and _differs(file, name, codes))[:1],
+        order=order or tuple(name for name in dated if name in released and _differs(file, name, codes, are_keys[codes]))[:1],
         size=SIZE if SIZE not in roots.columns else f"{SIZE}_of_root",
         n_roots=n_roots,
         n_members=int(sizes.sum()),
         covered=float((sizes <= largest).mean()),
         columns=tuple(_plain(column) for column in columns if not column.weight),
         left_out=(*(column for column in left_out if column.source not in replaced), *gone),
+        missing_keys=none,
+        with_these=int(times[np.isin(keys, none)].sum()),
     )
     if not draft.columns:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in draft.left_out)
@@ -198,20 +203,24 @@ def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str
     return constant
 
 
-def _differs(file: PublicFile, name: str, codes: np.ndarray) -> bool:
+def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarray) -> bool:
     """Return whether the values of a column differ between nearly all members of the same root."""
     texts, of_rows = every_row(file, (name,))[name]
-    repeated = len(codes) - len(np.unique(codes.astype(np.int64) * len(texts) + of_rows))
+    codes = codes[with_key]
+    repeated = len(codes) - len(np.unique(codes.astype(np.int64) * len(texts) + of_rows[with_key]))
     return bool(repeated <= (1 - COVERED) * (len(codes) - len(np.unique(codes))))
 
 
-def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str]) -> tuple[str, ...]:
+def _order(
+    file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], with_key: np.ndarray
+) -> tuple[str, ...]:
     """Return the first column that numbers the members of each root from 0 or 1; empty if there is no such column."""
+    codes = codes[with_key]
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
         if not all(text.isdecimal() and len(text) < 5 for text in texts):
             continue
-        rank = np.array([int(text) for text in texts])[of_rows]
+        rank = np.array([int(text) for text in texts])[of_rows[with_key]]
         pairs = codes.astype(np.int64) * 10_000 + rank
         if len(np.unique(pairs)) == len(pairs) and rank.min() in (0, 1) and (rank <= times[codes] + 1).mean() > COVERED:
             return (name,)

@@ -21,7 +21,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.dates import DateFormat
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import Binning
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError, closest, listing, so_many
 from synthrelease.generators.associations import LEAST_STRENGTH, cramers_v
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, formula_by_cells, power_of
@@ -34,7 +34,7 @@ from synthrelease.studio.drafting.column_draft import (
     LeftOut,
     heavy_value,
     left_out_as_key,
-    no_key,
+    missing_keys,
     plain_name,
 )
 from synthrelease.studio.drafting.criteria import Suggestion
@@ -429,10 +429,27 @@ ROW = "row"
 MOST_ROWS, FEWEST_PERSONS = 1000, 20
 AS_KEY = "this column is the key of [unit], which identifies the person of a row and is never released"
 _IF_NONE = (
-    "If this value stands for unknown persons, leave the key of such rows empty in the private file, so that they are "
-    "excluded. Otherwise the rows count as one person."
+    "If this value stands for unknown persons, list it in `missing_keys` beside the key, so that such rows are excluded. "
+    "Otherwise the rows count as one person."
 )
 _MENTIONED = 6  # The largest number of columns that a draft names in one sentence
+
+
+def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
+    """Return the question whether texts of a key identify nobody; empty if there is no such text.
+
+    Parameters
+    ----------
+    key : name of the column.
+    missing_keys : texts of the key that the draft takes for missing keys.
+    rows : number of public rows with one of these texts.
+    """
+    if not missing_keys:
+        return ""
+    return (
+        f"In the public file the key {key!r} is {' or '.join(map(repr, missing_keys))} in {so_many(rows, 'row')}, many more "
+        "than any other key has. Does it stand for unknown keys? The draft says so (`missing_keys`) and excludes such rows."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -449,6 +466,7 @@ class UnitAnswer:
     varying : columns in which rows of a person differ. For each, the number of different values beyond the first of each person
         is given as a share of the rows beyond the first of each person.
     without_key, later : number of public rows without a key, and number of rows beyond the released rows of each person.
+    missing_keys, with_these : texts of the key that identify nobody, and number of public rows with one of them.
     """
 
     key: str | None = None
@@ -458,11 +476,14 @@ class UnitAnswer:
     varying: Mapping[str, float] = field(default_factory=dict)
     without_key: int = 0
     later: int = 0
+    missing_keys: tuple[str, ...] = ()
+    with_these: int = 0
 
     @property
     def doubt(self) -> str:
         """The questions to the steward about the key and the order of rows; empty if there are none."""
         sentences = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
+        sentences += [asked] if (asked := none_has_these(str(self.key), self.missing_keys, self.with_these)) else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
@@ -527,8 +548,9 @@ class UnitAnswer:
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(f"--unit: expected a key of {FEWEST_PERSONS} persons or more, found {self.key!r} with {n}.")
         times = {key: often for key, often in zip(keys, np.bincount(every, minlength=len(keys)).tolist(), strict=True) if key}
-        none = no_key(times)
-        with_key = ~np.isin(every, [place for place, key in enumerate(keys) if key in ("", none)])
+        none = missing_keys(times)
+        with_these = sum(times.pop(text) for text in none)
+        with_key = ~np.isin(every, [place for place, key in enumerate(keys) if key not in times])
         persons = every[with_key].astype(np.int64)
         of_each = np.unique(persons, return_counts=True)[1]
         behind, differ = len(persons) - len(of_each), dict[str, float]()
@@ -552,6 +574,8 @@ class UnitAnswer:
             heavy=heavy_value(times),
             varying=varying,
             without_key=len(every) - sum(times.values()),
+            missing_keys=none,
+            with_these=with_these,
             later=sum(max(often - self.records, 0) for often in times.values()),
         )
 

@@ -333,7 +333,8 @@ class HeldOut:
         """Return two halves of the persons of a public file. Fits are made to the rows that a release would use, and compared
         with all rows. Rows without a key, which a release excludes, are divided by their positions in the file.
         """
-        mark, transformation, key = marker(spec.input, bytes(32)), spec.space[0].transformation, str(spec.unit.key)
+        mark = marker(spec.input, bytes(32), missing_keys=spec.unit.missing_keys)
+        transformation, key = spec.space[0].transformation, str(spec.unit.key)
 
         def rows_of(half: int) -> Iterator[Batch]:
             for row, columns in batches(source, spec.schema, spec.input, [key, *spec.unit.order]):

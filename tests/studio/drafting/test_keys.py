@@ -13,7 +13,14 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import CodebookEntry
-from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key, of_many_texts
+from synthrelease.studio.drafting.column_draft import (
+    Answers,
+    LeftOut,
+    heavy_value,
+    left_out_as_key,
+    missing_keys,
+    of_many_texts,
+)
 from synthrelease.studio.drafting.options import UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import unit_text
@@ -181,11 +188,22 @@ def test_a_frequent_visitor_is_no_missing_key() -> None:
     assert heavy_value({"a": 600, "b": 60, "c": 1}) != ""
 
 
+def test_only_fillers_that_are_far_more_frequent_than_any_person_are_missing_keys() -> None:
+    some = {f"{key}": 3 for key in range(1, 400)}
+    assert missing_keys({**some, "0": 90, "99999": 60, "unknown": 50, "9": 3}) == ("0", "99999", "unknown")
+    assert missing_keys({**some, "0": 49}) == ()
+    assert missing_keys({**some, "0": 90, "7": 10}) == ()  # a person has a ninth of them
+    assert missing_keys({**some, "1234": 900}) == ()  # no filler: a question, which only a person can answer
+    assert missing_keys({"0": 900, "9": 60}) == ()
+
+
 def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     path = tmp_path / "stays.csv"
     path.write_text("patient,day\n" + "".join(f"{key},1\n" for key in [*range(1, 40), *[0] * 80, *[""] * 90]))
     answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [], {})
-    assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If this value stands for" in answer.doubt
+    assert (answer.missing_keys, answer.without_key, answer.later) == (("0",), 170, 0)
+    assert "the key 'patient' is '0' in 80 rows, many more than any other key has. Does it stand for" in answer.doubt
+    assert 'missing_keys = ["0"]' in unit_text(answer, [])
     assert answer.doubt in plain_text(unit_text(answer, []))
     assert UnitAnswer(key="patient").doubt == ""
 
@@ -250,7 +268,7 @@ def test_an_identifier_that_is_0_in_most_rows_is_no_key_of_one_person(tmp_path: 
     assert key_of(["0"] * 4000 + keys[:600], "amount") is None  # an amount that is mostly 0
     (tmp_path / "cps.csv").write_text("CPSID,age\n" + "".join(f"{key},{at % 90}\n" for at, key in enumerate(keys)))
     answer = UnitAnswer.of("CPSID", ["CPSID", "age"]).ordered(read_public_file(tmp_path / "cps.csv", None), [], {})
-    assert (answer.later, answer.without_key) == (600 + 3999, 0)  # as in a release: the rows of a 0 are those of one person
+    assert (answer.later, answer.without_key, answer.missing_keys) == (600, 4000, ("0",))
 
 
 def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:

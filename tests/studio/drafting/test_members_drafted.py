@@ -89,7 +89,16 @@ def test_a_date_that_all_members_share_orders_nobody(tmp_path: Path) -> None:
     (tmp_path / "both.csv").write_text("home,asked,born,sex\n" + "\n".join(lines) + "\n")
     file = read_public_file(tmp_path / "both.csv", None)
     codes = np.arange(300) // 3
-    assert [_differs(file, name, codes) for name in ("asked", "born")] == [False, True]
+    assert [_differs(file, name, codes, codes >= 0) for name in ("asked", "born")] == [False, True]
+
+
+def test_persons_without_a_household_number_no_members_and_are_no_household(tmp_path: Path) -> None:
+    """A key of 0 stands in 90 rows, whose numbers and days say nothing about the order within households."""
+    lines = [f"{1 + at // 3},{1 + at % 3},{20 + at % 50},{'mf'[at % 2]}" for at in range(300)] + ["0,1,30,m"] * 90
+    (tmp_path / "both.csv").write_text("home,number,age,sex\n" + "\n".join(lines) + "\n")
+    _, members = read_members(tmp_path / "both.csv", None, "home", Codebook())
+    assert (members.missing_keys, members.with_these, members.order) == (("0",), 90, ("number",))
+    assert (members.n_roots, members.n_members, members.most) == (100, 300, 3)
 
 
 def test_rows_whose_key_is_0_do_not_decide_which_columns_belong_to_roots(tmp_path: Path) -> None:
