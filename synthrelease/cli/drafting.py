@@ -207,19 +207,20 @@ def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]
     """Yield a table of the columns of the file, and a table of the members' columns if there are members. Each row has the
     drafted settings of a column, or the reason why the column is left out.
     """
-    from rich.table import Table
+    from rich.table import Column, Table
 
     tables = [(f"Draft from {draft.source}, {draft.n_rows} rows", draft.columns, draft.left_out)]
     if linked := draft.members:
         tables.append((f"Members: {linked.n_members} rows of {linked.n_roots} keys", linked.columns, linked.left_out))
     for title, columns, left_out in tables:
-        table = Table("column", "kind", "bins", "from", "remark", title=title)
+        table = Table(Column("column", overflow="fold"), "kind", "bins", "remark", title=title)  # a name is never cut
         for column in columns:
             bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-            table.add_row(column.name, column.kind, bins, visible(column.source), column.remark)
+            renamed = "" if column.source in column.name else f"{visible(column.source)} in the file; "
+            table.add_row(column.name, column.kind, bins, renamed + column.remark)
         for column_left in left_out:
             if column_left.because not in told_together:
-                table.add_row("-", "left out", "", visible(column_left.source), column_left.because)
+                table.add_row(visible(column_left.source), "left out", "", column_left.because)
         yield table
 
 

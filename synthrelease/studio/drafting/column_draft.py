@@ -71,9 +71,9 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
     """Return the negative codes, such as -1 for "never", of a column whose other numbers are at least ten and not negative.
 
     There are at most three such codes, all from -1 to -9. To exclude the lower tail of a quantity, one of the following must
-    hold: the codebook labels all codes, -1 is not among the codes, there is only one code beside at least 20 other numbers, or
-    each code is more frequent than 0 and 1. The result is empty if the codebook labels most numbers, because the column then
-    holds codes.
+    hold: the codebook labels all codes, -1 is not among the codes, 0 does not occur, there is only one code beside at least 20
+    other numbers, or each code is more frequent than 0 and 1. The result is empty if the codebook labels most numbers, because
+    the column then holds codes.
     """
     below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
     if not 1 <= len(below) <= 2 * _FEW_WORDS:
@@ -85,7 +85,7 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
         return ()
     if entry.number or sum(text in entry.labels for text in values) > len(values) / 2:
         return ()
-    if -1.0 not in rows or all(text in entry.labels for text in below):
+    if -1.0 not in rows or 0.0 not in rows_of_others or all(text in entry.labels for text in below):
         return tuple(below)
     frequent = max(rows_of_others.get(0.0, 0), rows_of_others.get(1.0, 0))
     alone = len(rows) == 1 and len(rows_of_others) >= _MANY_MISSING

@@ -38,7 +38,7 @@ from synthrelease.studio.drafting.column_draft import (
     of_many_texts,
     plain_name,
 )
-from synthrelease.studio.drafting.computed import computed_columns, on_a_line
+from synthrelease.studio.drafting.computed import computed_columns, numeric_columns, on_a_line
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -674,6 +674,7 @@ _SERIAL = re.compile(r"[2-5]\d{4}(\.\d+)?", re.ASCII)
 _WHOLE_YEARS = 1096  # A duration is drafted in years if its median is at least this number of days
 # The least median number of days between a date of birth and the time of the record, if its name does not say birth.
 _GENERATION = 3653
+_NEARLY_ALL = 0.95  # The least share of the rows in which a column of numbers agrees with the distance between two dates
 _QUARTERS = (4.0, 7.0, 10.0)
 _MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
 
@@ -707,6 +708,12 @@ class DateColumn:
     def median(self) -> float:
         """The median of the dates, as an ordinal."""
         return float(np.median(self.days[self.known]))
+
+    @property
+    def without_time(self) -> str:
+        """A clause that says that the time of day is not used; empty if the strings have no different times."""
+        times = {text[max(0, text.find(":") - 2) :] for text in self.answers.texts if ":" in text}
+        return "; the time of day is not used (for the hour, add a column of numbers)" * (len(times) > 1)
 
 
 def date_format(texts: Collection[str]) -> str | None:
@@ -884,6 +891,52 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
     return [replace(drafted, remark=f"{complete}{unit} from {earlier.name} to {later.name}; {drafted.remark}")]
 
 
+def held_already(
+    dated: Mapping[str, list[ColumnDraft] | LeftOut], answers: Mapping[str, Answers], rows: PublicRows
+) -> dict[str, LeftOut]:
+    """Return the dates, by name, whose distance from another date is in a column of numbers of the file, too.
+
+    An example is the length of a stay beside the days of admission and discharge. The numbers may have the other sign, and may
+    differ by a constant, because some programs count both days. Ages may differ by one year more, because some are ages at the
+    end of a year.
+
+    Parameters
+    ----------
+    dated : drafted columns of each date.
+    answers : all other columns of the file, by name.
+    rows : the rows of the file, with the dates.
+    """
+    numeric, found = numeric_columns(answers, rows), dict[str, LeftOut]()
+    for name, drafts in dated.items():
+        for draft in drafts if numeric and isinstance(drafts, list) and drafts[0].minus else []:
+            earlier = _days_of(rows, str(draft.minus), str(draft.minus_format or draft.format))
+            later = _days_of(rows, draft.source, str(draft.format))
+            years = draft.part == "year"
+            apart = years_between(earlier, later) if years else later - earlier
+            known = (later >= 0) & (earlier >= 0)
+            same = (source for source, column in numeric.items() if _are_alike(apart, column, known, int(years)))
+            if source := next(same, ""):
+                what = draft.remark.partition(";")[0]
+                found[name] = LeftOut(source=name, because=f"{source!r} has nearly the same numbers as the {what}")
+    return found
+
+
+def _days_of(rows: PublicRows, source: str, form: str) -> np.ndarray:
+    days = [day.toordinal() if (day := _parsed(text, form)) else -1 for text in rows.texts[source]]
+    return np.array([*days, -1])[rows.codes[source]]
+
+
+def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: int) -> bool:
+    """Return whether a column of numbers has nearly all distances between two dates, up to the sign and a constant."""
+    both = known & ~np.isnan(column)
+    if both.sum() < max(_FEW, 0.9 * known.sum()):
+        return False
+    first, second = apart[both], column[both]
+    varies = np.abs(first - np.median(first)) > slack
+    off = (np.abs(differences - np.median(differences)) for differences in (second - first, second + first))
+    return bool(varies.mean() > 0.2 and any((each <= slack).mean() >= _NEARLY_ALL for each in off))
+
+
 def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
     """Draft the year of a date if there are several years, and the month, or the ISO week if there are at most six months."""
     different, times = np.unique(column.days[column.known], return_counts=True)
@@ -899,7 +952,7 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
         answers = replace(column.answers, texts=sums)
         drafted = numbers(answers, f"{column.name}_{part}", used_names, date=settings, bins=bins)
         if not isinstance(drafted, LeftOut):
-            drafts.append(replace(drafted, remark=f"only the {part} of the date is used"))
+            drafts.append(replace(drafted, remark=f"only the {part} of the date is used{column.without_time}"))
     return drafts
 
 
@@ -984,6 +1037,7 @@ def drafted_columns(
     once, twice, doubts = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
     on_line = {gone.source: gone for gone in on_a_line(once, rows)}
     once = {source: column for source, column in once.items() if source not in on_line}
+    dated |= held_already(dated, once, rows)
     left_out += [*twice, *on_line.values()]
     order = orders(once, rows)
 

@@ -22,7 +22,7 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
     """Return the columns of numbers that are a linear function of an earlier column in every row, up to rounding."""
-    values = _numbers(answers, rows)
+    values = numeric_columns(answers, rows)
     answered = {source: ~np.isnan(column) for source, column in values.items()}
     found = dict[str, LeftOut]()
     for first, second in combinations(values, 2):
@@ -51,7 +51,7 @@ def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[s
     rows : the rows of the file.
     """
     sampled = slice(None, None, -(-rows.n_rows // _ROWS))
-    values = {source: column[sampled] for source, column in _numbers(answers, rows).items()}
+    values = {source: column[sampled] for source, column in numeric_columns(answers, rows).items()}
     values = dict(islice(((source, column) for source, column in values.items() if _varies(column)), _MOST))
     sources, n, found = [*values], len(values), dict[str, str]()
     if n < 3:
@@ -125,7 +125,7 @@ def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknow
     return float((np.abs(apart[known] - np.median(apart[known])) <= slack[known]).mean())
 
 
-def _numbers(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
+def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
     """Return the (n_rows,) numbers of each column that may be computed; NaN if a row has no number."""
     numeric = {source: column for source, column in answers.items() if column.are_numbers and not column.entry.labels}
     sources = [

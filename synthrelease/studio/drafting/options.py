@@ -612,10 +612,11 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
     shares = [[rows.marginal([i]) / rows.total for rows in (table, whole)] for i in range(len(binnings))]
     column, (of_persons, of_all) = max(enumerate(shares), key=lambda item: float(np.abs(item[1][0] - item[1][1]).max()))
     bin_, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
-    return name, (
-        "The released rows of persons differ most from all rows of the public file in the share of "
-        f"{binnings[column].labels[bin_]!r} of {name}: {of_persons[bin_]:.0%} instead of {of_all[bin_]:.0%}."
-    )
+    of_some, of_every = f"{of_persons[bin_]:.1%}", f"{of_all[bin_]:.1%}"
+    most = f"in the share of {binnings[column].labels[bin_]!r} of {name}: {of_some} instead of {of_every}"
+    if of_some == of_every:
+        return name, "The released rows of persons hardly differ from all rows of the public file."
+    return name, f"The released rows of persons differ most from all rows of the public file {most}."
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:

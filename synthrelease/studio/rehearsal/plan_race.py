@@ -779,14 +779,15 @@ def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
     less = (f"{plan.way} ({so_many(round(100 * (best.share - plan.share)), 'point')} less)" for plan in others)
     sentences = [
         f"In first trials at epsilon {float(drafted.total):g}, {best.way} preserved the largest share of the "
-        f"associations: {shown_share(best.share)}. Next came {', '.join(less)}."
+        f"associations. Next came {', '.join(less)}."
     ]
     if best.unpublished and not drafted.unpublished:
         sentences.append("The draft nevertheless publishes noisy tables, because readers can query them.")
     as_much = [plan for plan in plans if plan.total < drafted.total and plan.share >= drafted.share - CLEARLY]
     if as_much:
         cheapest = min(as_much, key=lambda plan: (plan.total, -plan.share))
-        sentences.append(f"At epsilon {float(cheapest.total):g}, {cheapest.way} preserved {shown_share(cheapest.share)}.")
+        fewer = so_many(round(100 * (best.share - cheapest.share)), "point")
+        sentences.append(f"At epsilon {float(cheapest.total):g}, {cheapest.way} preserved {fewer} less.")
     if not drafted.pure and any(plan.pure and plan.share >= drafted.share - CLEARLY / 2 for plan in (best, *others)):
         sentences.append(f"A delta of 0 costs nothing here: `--pure --epsilon {float(drafted.total):g}` drafts it.")
     return " ".join(sentences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -64,6 +65,17 @@ def test_a_date_that_is_the_same_in_every_row_says_nothing_and_is_no_start_of_an
     drafted = found["came"]
     assert not isinstance(drafted, LeftOut)
     assert [column.name for column in drafted] == ["came_year", "came_month"]
+
+
+def test_a_time_of_day_that_the_draft_does_not_use_is_named() -> None:
+    days: list[date | None] = [date(2020, 1, 1) + timedelta(int(day)) for day in RANDOM.integers(0, 700, 500)]
+    column, said = dates("came", days), list[bool]()
+    for hours in (lambda day: day % 24, lambda day: 0):  # midnight in every row is no time
+        texts = {f"{text} {hours(n):02d}:00:00": rows for n, (text, rows) in enumerate(column.answers.texts.items())}
+        drafted = draft_dates([replace(column, answers=replace(column.answers, texts=texts))], [])["came"]
+        assert isinstance(drafted, list)
+        said.append(all("the time of day is not used" in draft.remark for draft in drafted))
+    assert said == [True, False]
 
 
 def test_months_without_days_have_years_and_months_and_no_distance() -> None:

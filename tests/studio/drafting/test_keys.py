@@ -7,10 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import (
@@ -21,7 +25,7 @@ from synthrelease.studio.drafting.column_draft import (
     missing_keys,
     of_many_texts,
 )
-from synthrelease.studio.drafting.options import UnitAnswer
+from synthrelease.studio.drafting.options import UnitAnswer, most_leaning
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import unit_text
 from synthrelease.studio.rehearsal.plan_race import Promise
@@ -319,6 +323,15 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     assert 7 <= first - every <= 20
     assert f"Rows without points are excluded: {blank} of the {rows:,} rows" in text
     assert (found.n_rows, found.n_used) == (rows, 2000 - len(set(range(0, 2000, 100))))  # the plan is about persons
+
+
+def test_rows_of_persons_that_differ_little_are_not_said_to_have_ten_instead_of_ten_per_cent() -> None:
+    layout = Layout(columns=("ill",), sizes=(2,))
+    binnings = [SimpleNamespace(labels=("no", "yes"))]
+    whole, *some = (Counts(layout, np.arange(2), np.array(counts)) for counts in ((900, 100), (8970, 1030), (9, 1)))
+    of_some, of_same = (most_leaning(rows, whole, cast(Any, binnings))[1] for rows in some)
+    assert of_some.endswith("in the share of 'no' of ill: 89.7% instead of 90.0%.")
+    assert of_same == "The released rows of persons hardly differ from all rows of the public file."
 
 
 def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from synthrelease.cli.drafting import _what_became
 from synthrelease.enclave.ingest import read_public
@@ -62,8 +65,21 @@ def test_what_is_left_out_of_members_stays_with_its_reason_and_is_shown(members:
     draft = SimpleNamespace(source="roots.csv", n_rows=500, columns=(), left_out=(), members=fewer)
     _, table = _what_became(cast(Draft, draft), ())
     shown = list(zip(*(list(column.cells) for column in table.columns), strict=True))
-    assert ("sex", "category", "2", "sex") in [line[:4] for line in shown]
-    assert ("-", "left out", "", "age", fewer.left_out[-1].because) in shown
+    assert ("sex", "category", "2") in [line[:3] for line in shown]
+    assert ("age", "left out", "", fewer.left_out[-1].because) in shown
+
+
+def test_long_names_are_whole_on_a_narrow_screen_and_a_new_name_comes_with_the_one_in_the_file(members: MembersDraft) -> None:
+    name = "first_of_three_examinations_days_after_the_second_admission"
+    age = next(column for column in members.columns if column.name == "age")
+    columns = (replace(age, name=name, source=name), replace(age, name="column_2", source="גיל"))
+    draft = SimpleNamespace(source="roots.csv", n_rows=500, columns=columns, left_out=(), members=None)
+    (table,) = _what_became(cast(Draft, draft), ())
+    screen = Console(width=80, file=StringIO(), force_terminal=False)
+    screen.print(table)
+    lines = cast(StringIO, screen.file).getvalue().splitlines()
+    assert name in "".join(line[1:].partition("│")[0].strip() for line in lines)
+    assert any("גיל in the file" in line for line in lines)
 
 
 def test_what_no_member_is_and_many_would_be_is_suggested_about_a_member(tmp_path: Path) -> None:

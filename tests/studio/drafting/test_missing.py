@@ -73,6 +73,8 @@ def quantity(*below: tuple[str, int], first: int = 50) -> dict[str, int]:
         (quantity(*[(str(-value), 10) for value in range(1, 9)]), {}, []),  # differences
         (quantity(("-20", 9)), {}, []),
         ({"-1": 300, "1": 200, "2": 100, "3": 50}, {}, []),  # codes of an answer
+        ({"-1": 5, **{str(tenth): 200 for tenth in range(1, 11)}}, {}, ["-1"]),  # tenths have no 0
+        ({"-1": 5, **{str(mark): 200 for mark in range(11)}}, {}, []),  # marks around 0
     ],
 )
 def test_codes_below_a_quantity_that_is_never_negative_are_not_averaged(

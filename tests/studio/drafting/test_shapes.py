@@ -175,6 +175,25 @@ def test_a_contract_lasts_years_and_a_stay_days_whichever_way_they_are_written(t
     ]
 
 
+@pytest.mark.parametrize("share_wrong", [0.0, 0.1])
+def test_a_time_between_dates_that_the_file_has_as_a_number_is_not_drafted_again(share_wrong: float, tmp_path: Path) -> None:
+    """The number may count both days, have the other sign, or be an age at the end of the year; it is right in most rows."""
+    random = chance(11)
+    came, born, stay, wait = (random.integers(0, most, N) for most in (700, 25_000, 60, 90))
+    day, birth = date(2020, 1, 1), date(1930, 1, 1)
+    years = [(day + timedelta(int(a))).year - (birth + timedelta(int(b))).year for a, b in zip(came, born, strict=True)]
+    wrong = np.where(random.random(N) < share_wrong, 5, 0)
+    frame = pd.DataFrame({"came": days_after(day, came), "born": days_after(birth, born)})
+    frame["left"], frame["told"] = days_after(day, came + stay), days_after(day, came + wait)
+    frame["stay"], frame["wait"], frame["age"] = stay + 1 + wrong, -wait - wrong, np.array(years) + wrong
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    assert {column.name for column in columns} >= {"came_year", "came_month", "stay", "wait", "age"}
+    assert {column.source for column in left_out} == (set() if share_wrong else {"born", "left", "told"})
+    reason = "'stay' has nearly the same numbers as the days from came to left"
+    assert [column.because for column in left_out if column.source == "left"] == ([] if share_wrong else [reason])
+
+
 def test_a_newborn_has_an_age_in_days(tmp_path: Path) -> None:
     random = chance(9)
     born = random.integers(0, 700, N)
