@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED, progress_bars, screen
+from synthrelease.errors import so_many
 from synthrelease.privacy.plan import loss_text
 from synthrelease.spec.requests import AllocationRequest, ComparisonRequest, File, Option, RehearsalRequest, Seed
 
@@ -114,6 +115,8 @@ def rehearse(request: RehearsalRequest) -> None:
     _print_rehearsal(rehearsal, out)
     if request.adopt:
         _adopt(config, rehearsal, out)
+    if request.accept_lost:
+        _accept_lost(config, out)
     if not rehearsal.complete:
         raise typer.Exit(STOPPED)
     if not rehearsal.shortlist:
@@ -212,6 +215,17 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
         soft_wrap=True,
     )
     screen.bullets([*done.changes, *nothing_words(rehearsal)])
+
+
+def _accept_lost(config: Path, out: Path) -> None:
+    """Write the lost pairs into [not_promised], and print what changed."""
+    from synthrelease.spec.load import load_spec
+    from synthrelease.studio.drafting.edits import accept_lost
+
+    acceptance, pairs = accept_lost(config, out / "shortlist.toml")
+    words = f"[not_promised] of {acceptance} names {so_many(len(pairs), 'further pair')} now: {', '.join(pairs)}."
+    screen.print(words if pairs else f"The candidates lost no pair that {acceptance} does not name.", soft_wrap=True)
+    screen.print(_fits(load_spec(config), out), soft_wrap=True)
 
 
 def _fits(spec: Any, out: Path) -> str:

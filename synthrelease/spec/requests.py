@@ -148,6 +148,8 @@ class RehearsalRequest(TableRequest):
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
     attacks : Try attacks with this number of fits. Below 4 there are none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
+    accept_lost : Name the pairs of columns that the candidates lost in [not_promised] of the acceptance file, so that `release`
+        accepts the shortlist. Comments stay.
     design : Make no attempts. Draw samples of PUBLIC and delete answers as [design] says, and show for each intended question
         the errors due to sampling, missing answers and noise.
     width : Stop the attempts of a configuration when the interval for its share of accepted attempts is no wider than this.
@@ -166,6 +168,7 @@ class RehearsalRequest(TableRequest):
     attacks: Annotated[int, Option(least=0)] = 100
     quasi_identifiers: Names | None = None
     adopt: bool = False
+    accept_lost: bool = False
     design: bool = False
     width: Annotated[float, Option(hidden=True)] = 0.25
 

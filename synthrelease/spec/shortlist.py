@@ -90,13 +90,18 @@ class VerdictTable(SpecTable):
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
             actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of the table of two associated columns, on average"
             yield expected, f"candidates with {actual}, where independent columns have {self.pairs_off_if_independent:.1%}"
-        if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named]:
+        if lost := self.unnamed(admitted):
             yield (
                 f"that no associated pair of columns is lost. Measure these pairs (add them to `tables` of [[generators]]) or "
                 "judge them (add them to `tables` of a criterion), and rehearse again. To release without these associations, "
-                f"name the pairs in {acceptance}: [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}]",
+                f"name the pairs in {acceptance}, as `rehearse --accept-lost` and the desk do: [not_promised] pairs = "
+                f"[{', '.join(_toml(pair) for pair in lost)}]",
                 f"{so_many(len(lost), 'lost pair')} that no criterion tests and no table measures",
             )
+
+    def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
+        """Return the lost pairs that [not_promised] does not name."""
+        return tuple(pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named)
 
 
 class PlanTable(SpecTable):
@@ -289,6 +294,16 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
     if proposal is None or not proposal.is_about(spec):
         return None
     return proposal if proposal.epsilon + _ROUNDING < total.epsilon and proposal.delta <= total.delta else None
+
+
+def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
+    """Return the pairs that a rehearsal lost and that [not_promised] does not name; empty if it rehearsed other files.
+
+    Raises SpecError if the file cannot be read.
+    """
+    verdict = _read(path).verdict
+    same = verdict is not None and verdict.judged == judged_digest(spec.tables) and not spec.not_promised.dependence
+    return verdict.unnamed(spec.not_promised) if verdict is not None and same else ()
 
 
 def _read(path: str | Path) -> ShortlistFile:

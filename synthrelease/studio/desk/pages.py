@@ -69,6 +69,7 @@ from synthrelease.studio.drafting.edits import (
     Guesses,
     Kind,
     LeftOutOf,
+    accept_lost,
     adopt_listed,
     bring_back,
     column_as,
@@ -672,11 +673,11 @@ class Desk:
             self.rehearsals.start(spec, int(minutes))
         elif control in ("stop", "kill"):
             self.rehearsals.stop(at_once=control == "kill")
-        elif control == "adopt":
-            rehearsed = self.rehearsals.found(spec)
+        elif control in ("adopt", "accept"):
+            rehearsed, write = self.rehearsals.found(spec), adopt_listed if control == "adopt" else accept_lost
             if rehearsed is None:
                 raise InputError("There is no plan to adopt. Run a rehearsal first.")
-            self.files.act(seen, lambda: adopt_listed(self.files.path, rehearsed.folder / "shortlist.toml"))
+            self.files.act(seen, lambda: write(self.files.path, rehearsed.folder / "shortlist.toml"))
         else:
             raise NoSuchControl
 

@@ -26,7 +26,7 @@ from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.spec.members import members_in_words
 from synthrelease.spec.record import guarantee_in_words
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.spec.shortlist import cheaper_plan, narrowed
+from synthrelease.spec.shortlist import cheaper_plan, narrowed, unnamed_pairs
 from synthrelease.spec.tried import Changed, standing
 from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running, is_written, without_source
 from synthrelease.studio.desk.strips import Strips, pictures
@@ -426,11 +426,14 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
         "refresh": AGAIN if running is not None else 0,
         "look": None,
         "cheaper": None,
+        "unnamed": (),
     }
     if rehearsed is None:
         return context
     document = rehearsed.document
     context |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, rehearsed)}
+    shortlist = rehearsed.folder / "shortlist.toml"
+    context["unnamed"] = unnamed_pairs(spec, shortlist) if shortlist.is_file() else ()
     context["shortlisted"] = [
         configuration for configuration in document.get("configurations", []) if configuration.get("shortlisted")
     ]

@@ -34,18 +34,18 @@ from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.settings.base import naming_columns
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
-from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml, toml_tables
+from synthrelease.settings.reading import ConfigurationFile, beside, dotted, read_configuration, read_toml, toml_tables
 from synthrelease.settings.tables import OPTIONS, UnitTable
 from synthrelease.sources.paths import checked_path
 from synthrelease.spec.load import load_changed, load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
+from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan, unnamed_pairs
 from synthrelease.spec.tried import leave, rows_tried
 from synthrelease.studio.drafting.bins import Ends, bin_numbers, bin_texts
 from synthrelease.studio.drafting.column_draft import LeftOut, plain_name
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import PublicFile, own_numbers
-from synthrelease.studio.drafting.text import codelist_name, column_settings
+from synthrelease.studio.drafting.text import LOST_WHY, codelist_name, column_settings
 from synthrelease.studio.drafting.toml_edit import (
     Edit,
     Path_,
@@ -171,6 +171,39 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
     return adopt(config, spec, chosen)
 
 
+def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[str, ...]]:
+    """Name the pairs that a rehearsal lost in [not_promised], and return the path of the acceptance file and the new pairs.
+
+    Parameters
+    ----------
+    config : path of the configuration.
+    shortlist : path of shortlist.toml.
+
+    Raises
+    ------
+    InputError : when another configuration has the same acceptance file.
+    SpecError, OutputError : when a file cannot be read or changed. Nothing is written then.
+    """
+    path = checked_path(config)
+    spec, acceptance = load_spec(path), _acceptance_of(read_configuration(path))
+    lost = unnamed_pairs(spec, shortlist)
+    if lost and (shared := [*_shared(path, acceptance, True)]):
+        raise InputError(f"{acceptance}: expected the criteria of one configuration. {shared[0]}.")
+    edits = [Edit(path=("not_promised", "pairs"), toml=toml([*spec.not_promised.pairs, *lost]))] if lost else []
+    if lost and not spec.not_promised.why:
+        edits.append(Edit(path=("not_promised", "why"), toml=toml(LOST_WHY)))
+    old = acceptance.read_bytes()
+    new = changed(acceptance, old, edits)
+    loaded_changed(spec, path, path.read_bytes(), new)
+    replace_files({acceptance: (old, new)})
+    return acceptance, lost
+
+
+def _acceptance_of(file: ConfigurationFile) -> Path:
+    """Return the path of a configuration's acceptance file."""
+    return Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
+
+
 def _rounds(chosen: Offer) -> str:
     return rounds_text(chosen.law) if chosen.law is not None else "{}"
 
@@ -262,7 +295,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
 
     # find everything that names the columns, and decisions that the steward must make first
     file = read_configuration(path)
-    acceptance_path = Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
+    acceptance_path = _acceptance_of(file)
     references = _References(gone, file.tables, read_toml(acceptance_path))
     references.look()
     inherited = [edit for edit in references.of_configuration if file.file_of(dotted(edit.path)) == file.base]

@@ -41,6 +41,8 @@ TEST = Fraction(1, 5)
 """The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3
 """Up to this many columns that are left out for the same reason are listed one by one, more columns in one sentence."""
+LOST_WHY = "Trials lost these pairs: no table measures them, or noise or wide bins hide their association"
+"""The reason in [not_promised] for pairs that trials lost."""
 _REMARK = 150  # The largest number of characters of a remark behind a column
 _LONG = 400  # A column of codes or categories has one line of at most so many characters, without the remark
 
@@ -160,6 +162,7 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
         ),
         pairs=[":".join(pair) for pair in pairs[:MOST_PAIRS]],
         lost=len(draft.lost),
+        lost_why=LOST_WHY,
     )
 
 

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.requests import RehearsalRequest
+from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.studio.desk.files import DeskFiles, Rehearsals
 from synthrelease.studio.desk.pages import Desk, application
 from synthrelease.studio.desk.pages import Opened as Started
@@ -117,6 +118,29 @@ def test_a_shortlist_that_release_would_refuse_is_told_and_not_in_the_command(wi
     page = window.page("signoff")
     assert "would refuse the shortlist" in page
     assert "--shortlist" not in page
+
+
+def test_lost_pairs_are_named_by_a_button(window: Window) -> None:
+    """Where the shortlist says that a pair is lost and the acceptance file promises it."""
+    acceptance, spec = window.config.parent / "acceptance.toml", load_spec(window.config)
+    assert "Do not promise" not in window.page("rehearsal")
+    acceptance.write_text(acceptance.read_text(encoding="utf-8").replace("dependence = true\n", ""), encoding="utf-8")
+    found = window.rehearsals.found(spec)
+    assert found is not None
+    shortlist = found.folder / "shortlist.toml"
+    verdict = VerdictTable(
+        judged=judged_digest(spec.tables),
+        hang_together=True,
+        independent_columns_pass=False,
+        pairs_off_if_independent=0.5,
+        lost=("face:year",),
+    )
+    text = shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict)
+    shortlist.write_text(text, encoding="utf-8")
+    assert "Do not promise this pair" in window.page("rehearsal")
+    assert window.post("rehearsal", "accept").status_code == 303
+    assert load_spec(window.config).not_promised.pairs == ("face:year",)
+    assert "Do not promise" not in window.page("rehearsal")
 
 
 def test_the_cheaper_plan_is_adopted_once_and_undone(window: Window) -> None:

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.errors import BudgetError, OutputError
+from synthrelease.errors import BudgetError, OutputError, SpecError
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.publish import Listener, publish
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ReleaseRequest
-from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text
-from synthrelease.studio.drafting.edits import adopt
+from synthrelease.spec.shortlist import PlanTable, VerdictTable, judged_digest, narrowed, rounds_words, shortlist_text
+from synthrelease.studio.drafting.edits import accept_lost, adopt
+from synthrelease.studio.drafting.text import LOST_WHY
 from synthrelease.studio.rehearsal.advice import Offer, with_law
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
@@ -195,3 +196,31 @@ def test_a_rehearsal_that_was_stopped_adopts_nothing(tmp_path: Path) -> None:
     assert found.returncode in (1, 3)
     assert "The command adopted no plan" in words(found.stdout)
     assert config.read_text() == before
+
+
+def test_lost_pairs_are_named_once_and_a_release_takes_the_shortlist(tmp_path: Path) -> None:
+    """The command does what the refusal says: the pairs stand in [not_promised] beside the old ones, and comments stay."""
+    config, acceptance, shortlist = write_config(tmp_path), tmp_path / "acceptance.toml", tmp_path / "shortlist.toml"
+    acceptance.write_text("# agreed in May\n" + acceptance.read_text())
+    spec = load_spec(config)
+    verdict = VerdictTable(
+        judged=judged_digest(spec.tables),
+        hang_together=True,
+        independent_columns_pass=False,
+        pairs_off_if_independent=0.5,
+        lost=("face:year",),
+    )
+    shortlist.write_text(shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict))
+    with pytest.raises(SpecError, match="1 lost pair"):
+        narrowed(spec, shortlist)
+    assert accept_lost(config, shortlist) == (acceptance, ("face:year",))
+    after = load_spec(config)
+    assert (after.not_promised.pairs, after.not_promised.why) == (("face:year",), LOST_WHY)
+    assert acceptance.read_text().startswith("# agreed in May\n")
+    assert len(narrowed(after, shortlist).space) == 1
+    written = acceptance.read_bytes()
+    assert accept_lost(config, shortlist)[1] == ()
+    assert acceptance.read_bytes() == written
+    acceptance.write_text(acceptance.read_text().replace("threshold = 0.9", "threshold = 0.8").replace('"face:year"', '"a:b"'))
+    acceptance.write_text(acceptance.read_text().replace('pairs = ["a:b"]\n', "pairs = []\n"))
+    assert accept_lost(config, shortlist)[1] == ()  # of other thresholds
