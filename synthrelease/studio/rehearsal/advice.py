@@ -28,15 +28,14 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
-"""Generation budgets to try, as shares of the planned budget."""
+"""Generation budgets to try, as multiples of the planned budget."""
 
 MARGIN = 0.2
-"""False decisions are computed for candidates whose value is above or below the threshold by this share of the threshold."""
+"""The advice states the probability of a false decision for a table whose value misses the threshold by this share of it."""
 
 
 UNLUCKY = 0.1
-"""A private fit is called unlucky if its share of accepted attempts is below this multiple of the average share over all
-fits."""
+"""A private fit is unlucky if its share of accepted attempts is below this multiple of the average over all fits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +262,7 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
 # computes a certified price, for every A, when the distribution is put into a plan, and only this price is shown.
 
 ONCE = FiniteLaw.of({1: Fraction(1)})
-"""The ratio of the cost of a search with one round to the epsilon of this round."""
+"""Cost of a search with one round, as a multiple of the epsilon of this round."""
 
 _MESH = 80  # Number of values of A', evenly spaced in log(A' / (1-A')). Twice as many values change prices by less than 0.01.
 
@@ -523,7 +522,7 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
-"""First attempt numbers for choosing a distribution of rounds, and for judging the plan. The race uses smaller numbers."""
+"""First numbers of the attempts that choose the number of rounds and of those that test the plan; the race has smaller ones."""
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
 JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
@@ -536,7 +535,7 @@ PER_FIT = 4
 _STEP = Fraction(1, 8)
 
 RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
-"""A function (generation budget, attempts as (configuration, number), name of the phase) -> results, stored or new."""
+"""Function that returns results, stored or new, for a generation budget, attempts (configuration, number) and a phase."""
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:

@@ -57,7 +57,7 @@ _FINEST = 10**6  # The generation budget is a multiple of 1 / `_FINEST`, and a r
 
 
 MOST_PARTS = 32
-"""With more parts, weights keep their ratios: for 70 parts, two sets of 32 pairs of tries gave contradictory results."""
+"""With more parts, weights keep their ratios. For 70 parts, two sets of 32 pairs of tries contradicted each other."""
 # Factors in a search for a rho, between the first and the last bounds. A plan with a curve takes a tenth of a second.
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
@@ -165,7 +165,9 @@ class Divisible:
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
         if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
-            raise InputError(f"{spec.path}: expected pure charges for all but the generation, found other charges.")
+            raise InputError(
+                f"{spec.path}: expected pure charges (without delta) for all parts but the generation, found other charges."
+            )
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
             parts=tuple(part for part, weight in terms if weight),
@@ -690,8 +692,8 @@ class Search:
 
         # judge the choice, on noise and populations that had no influence on it
         others = range(POPULATIONS, 2 * POPULATIONS)
-        on_file = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
-        on_others = self._compared([first, chosen], others, _JUDGED, "judged on other populations")
+        on_file = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "testing on the public file")
+        on_others = self._compared([first, chosen], others, _JUDGED, "testing on other populations")
         specs = [self._divisible.spec_with(allocation) for allocation in (first, chosen)]
         return AllocationOutcome(
             divisible=self._divisible,
@@ -868,36 +870,40 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
     """Return sentences on the proposed allocation, on its expected result, and on the tries behind this expectation."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
-    compared = "" if same else f"; with the present weights {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
+    compared = "" if same else f"; the present weights reach {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
     total = decimal_text(divisible.total)
     sentences = [
-        f"The search found no better allocation than that of {spec.path} at epsilon = {total}."
+        f"At epsilon = {total}, the search found no better allocation than the one in {spec.path}."
         if same
-        else f"Proposed at epsilon = {total}, after {so_many(outcome.steps, 'step')}: the lines below.",
-        f"Success, a released table that meets every threshold: {_share(outcome.chosen_as_is)} on the public file and "
-        f"{_share(outcome.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
+        else f"The lines below are the proposal at epsilon = {total}, after {so_many(outcome.steps, 'step')} of the search.",
+        f"A released table meets every threshold in {_share(outcome.chosen_as_is)} of the tries on the public file, and in "
+        f"{_share(outcome.chosen_others)} on populations made from this file, with fewer rows and other shares{compared}.",
         f"These shares come from {outcome.chosen_as_is.tries} and {outcome.chosen_others.tries} new tries that had no "
-        "influence on the choice, because the best of several estimates is too optimistic. The shares describe public data. "
-        "For a private table that differs from the public file in other ways, the success may be lower.",
+        "influence on the choice. The tries of the choice itself would be too optimistic. All tries used public data. "
+        "If the private table differs from the public file in other ways, the share may be lower.",
     ]
     if divisible.gaussian:
         sentences.append(
-            f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.budget.delta):g}."
+            f"Tables get Gaussian noise. The loss may exceed epsilon with probability {float(spec.budget.delta):g}."
         )
     if outcome.chosen.too_many:
         many = outcome.chosen.terms
         sentences.append(
-            f"The ratios of the weights stay the same: with {many} tables and sums, tries do not show the best weight of each."
+            f"The weights keep their ratios, because tries cannot show the best weight of each of {many} tables and sums."
         )
     elif not outcome.steps:
-        sentences.append("No other weights were tried: the time was too short (--minutes), or too few tries made a table.")
+        sentences.append(
+            "No other weights were tried, because the time was too short (--minutes) or too few tries gave a table."
+        )
     if kept := [part.text for part in outcome.chosen.parts if part.kept]:
-        sentences.append(f"No criterion judges weighted answers. These tables keep their present budget: {listing(kept)}.")
+        sentences.append(f"No criterion tests weighted answers. These tables keep their present budget: {listing(kept)}.")
     names = [criterion.name for criterion in spec.criteria]
     for where, judged_there in (("the public file", outcome.chosen_as_is), ("the other populations", outcome.chosen_others)):
         shares = sorted(zip(judged_there.below, names, strict=True), reverse=True)
         if failing := [f"{name} ({percent(share)})" for share, name in shares if share > 0]:
-            sentences.append(f"Below the margin of the test on {where}: {', '.join(failing)} of the tries.")
+            sentences.append(
+                f"On {where}, these criteria missed the margin of the joint test in a share of the tries: {', '.join(failing)}."
+            )
     return sentences
 
 

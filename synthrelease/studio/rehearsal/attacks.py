@@ -33,10 +33,10 @@ from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, clopper_
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
-"""Largest probability that an attack is said to contradict a claim that is true."""
+"""Largest probability that an attack seems to contradict a true claim."""
 
 HALVES = 3
-"""Number of random halves of the file from which releases are made for the attacks on persons."""
+"""Number of random halves of the file. The attacks on persons use releases of these halves."""
 
 # Number of outputs drawn from the claimed noise, to estimate how often this noise allows an intruder to be right.
 _IMAGINED = 100
@@ -362,7 +362,7 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
         guesses[name] = [right, halves[0].total, right_outside, halves[1].total, by_frequency]
     guesses[""] = []
     for half in halves:
-        public = PublicTable(counts=half, transformation=on, public_because="it was given to be attacked")
+        public = PublicTable(counts=half, transformation=on, public_because="it was given for attacks")
         share = risk_report(public, [candidate.counts], quasi_identifiers=known)["true_match_rate"]
         guesses[""] += [round(share * half.total), half.total]
     return guesses

@@ -437,8 +437,8 @@ class PublicTable:
         """Raise TypeError for counts that are not public, and ValueError for other bins or no rows."""
         if not isinstance(counts, Counts):
             raise TypeError(
-                f"{role}: only counts of public tables can be used here: expected the counts of a public table, found "
-                f"{type(counts).__name__}. These statistics have no noise, so they are computed on public data only."
+                f"{role}: expected the counts of a public table, found {type(counts).__name__}. The statistics have no noise, "
+                "so private data must not be used."
             )
         if counts.layout != self.transformation.layout:
             expected, found = (
@@ -507,7 +507,7 @@ class PublicTable:
 
 PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
-"""Number of attempts per configuration after each stage. Doubling spends at most twice the attempts of an ideal rule."""
+"""Number of attempts per configuration after each stage. Doubling spends at most twice as many attempts as an ideal rule."""
 
 # After a stage of k attempts, at most keep * 48 / k configurations stay, so that each stage costs about the same.
 _LAST_STAGE = 48

@@ -96,7 +96,7 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""A condition on columns, and the conditions for a row to be counted."""
+"""A condition on columns, with the conditions that a row must meet to be counted."""
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
@@ -111,7 +111,9 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
         return "share" if asked.given else "rows", "", [(condition, (given,)) for condition in conditions]
     read = parse_question(asked.query, columns)
     if read.kind not in ("share", "mean") or read.by or read.slots:
-        raise InputError("a rehearsal answers only shares and means of all rows or of two groups; `estimate` answers this one")
+        raise InputError(
+            "a rehearsal answers only shares and means, of all rows or of two groups; use `estimate` for this question"
+        )
     met = read.met if read.kind == "share" else every
     return read.kind, read.column, [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
 
@@ -191,7 +193,7 @@ MOST_PAIRS = 10
 MOST_TOLD = 200
 
 SMALLEST_BIN = 0.005
-"""Smallest share of the rows in a bin that is used as the example for a pair."""
+"""The example for a pair is a bin with at least this share of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -415,7 +417,7 @@ def verdicts(
     problems = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
     if yardstick.independent <= threshold and not explain(criterion).asks_single_columns:
         text = (
-            f"a table with independent columns meets it ({figure(yardstick.independent, 2)} against the threshold "
+            f"a table of independent columns meets this threshold ({figure(yardstick.independent, 2)} against the threshold "
             f"{figure(threshold)}), so it does not test the associations of columns."
         )
         problems.append(ThresholdProblem(kind="says nothing", text=text))
@@ -424,19 +426,19 @@ def verdicts(
         fitted = f" and a fit without noise {figure(noiseless, 2)}" if math.isfinite(noiseless) else ""
         text = (
             f"two halves of the public file differ by {figure(yardstick.perfect, 2)}{fitted}. The threshold "
-            f"{figure(threshold)} is smaller and cannot be met."
+            f"{figure(threshold)} is smaller, so no release can meet it."
         )
         problems.append(ThresholdProblem(kind="cannot be met", text=text))
     elif yardstick.perfect > threshold:
         text = (
             f"the threshold {figure(threshold)} is smaller than the difference between two samples: two halves of the public "
             f"file differ by {figure(yardstick.perfect, 2)}. A release that repeats the random differences of this file can "
-            f"meet the threshold (a fit without noise: {figure(noiseless, 2)}), but another sample would not."
+            f"meet the threshold (a fit without noise: {figure(noiseless, 2)}), but a second sample would not."
         )
         problems.append(ThresholdProblem(kind="stricter than chance", text=text))
     elif math.isfinite(noiseless) and noiseless > threshold:
         text = (
-            f"a fit without noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}. The model is too "
+            f"even a fit without noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}. The model is too "
             "simple, and more budget does not help. Measure the tables of this criterion, or use finer bins for them."
         )
         problems.append(ThresholdProblem(kind="cannot be met", text=text))

@@ -40,12 +40,12 @@ from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, c
 from synthrelease.studio.rehearsal.words import short
 
 MOST_VALUES = 2**28
-"""Largest number of rows times columns for methods that work row by row. Such methods store several numbers for each value."""
+"""Largest number of values (rows times columns) for methods that work row by row and store several numbers for each value."""
 
 T = TypeVar("T")
 
 METHODS = tuple(BASELINES)
-"""The methods of `compare` by default."""
+"""Methods that `compare` runs by default."""
 
 
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
@@ -158,8 +158,8 @@ def compare_baseline(
         return (
             not_made(
                 method,
-                f"it works row by row, and the table has {file.table.total:,} rows of {columns} columns, more than "
-                f"{MOST_VALUES:,} values; to include it, compare on a random sample",
+                f"the method works row by row, and the table has {file.table.total:,} rows of {columns} columns, more than "
+                f"{MOST_VALUES:,} values; to include the method, compare on a random sample",
             ),
         )
     try:
@@ -167,7 +167,11 @@ def compare_baseline(
     except (ValueError, np.linalg.LinAlgError) as error:
         return (not_made(method, str(error)),)
     except MemoryError:
-        return (not_made(method, "the memory of this machine is too small for it; to include it, compare on a random sample"),)
+        return (
+            not_made(
+                method, "this machine has too little memory for this method; to include the method, compare on a random sample"
+            ),
+        )
     taken = process_time() - start
     results = [judged(trials, index, comparison, method, table) for table in tables]
     return tuple(replace(result, seconds=taken / len(results)) for result in results)
@@ -191,10 +195,7 @@ def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, 
     forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
     utility, risk = compared(trials.counts, configuration, copies, comparison, tables.rule)
-    notes = (
-        *tables.notes,
-        *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()),
-    )
+    notes = (*tables.notes, *((f"{_share(broken)} of the rows break a rule; rows of a release never do",) if broken else ()))
     return BaselineFigures(
         method=method,
         name=tables.name,
@@ -219,10 +220,10 @@ def _share(value: float) -> str:
 # few from the specification's space, or from a shortlist. The copies are made as in a release with the planned budget.
 
 RELEASE = "release"
-"""The name of the release among the methods."""
+"""Name of the release in the list of methods."""
 
 TRIED = 6
-"""Number of configurations that are tried, evenly spread over the space. The best configuration is used for the comparison."""
+"""Number of configurations to try, evenly spread over all configurations. The comparison uses the best of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,8 +266,8 @@ def compare_methods(
     _ = spec.plan.total  # refuses a plan without a guarantee
     if spec.options.partition is not None:
         raise InputError(
-            f"{spec.path}: expected a release of all rows, found [partition]. With [partition], statistics describe a piece "
-            "of the file, but the other methods use the whole file. Compare a copy of the configuration without [partition]."
+            f"{spec.path}: expected a release of all rows, found [partition]. The other methods use the whole file, so such a "
+            "comparison would be unfair. Remove [partition] from a copy of the configuration, and compare the copy."
         )
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
 
@@ -274,7 +275,7 @@ def compare_methods(
     progress("reading the public file", 0, 0)
     counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
-        raise InputError("--data: the rules keep no row of this file: expected rows that the rules keep, found no such row.")
+        raise InputError("--data: expected rows that meet the rules, found none in this file.")
     trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
     def results(phase: str, action: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> Iterator[T]:
@@ -334,7 +335,7 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
             copies.append(trials.candidate(index, SeededEntropy(trials.seed, 2, index, copy)).counts)
     taken = process_time() - start
     if not copies:
-        return not_made(RELEASE, "every attempt ended without a candidate")
+        return not_made(RELEASE, "every attempt ended without a table")
     total = trials.spec.plan.total
     lacking = max(1, comparison.copies) - len(copies)
     tables = MadeTables(
@@ -342,7 +343,7 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
         guarantee=loss_text(total),
         epsilon=float(total.epsilon),
         copies=copies,
-        notes=((f"{lacking} of {comparison.copies} attempts ended without a candidate",) if lacking else ()),
+        notes=((f"{lacking} of {comparison.copies} attempts ended without a table",) if lacking else ()),
     )
     return replace(judged(trials, index, comparison, RELEASE, tables), seconds=taken)
 
@@ -400,10 +401,12 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
     sentences = []
     if bare:
-        sentences.append(f"NONE means no guarantee: {'; '.join(bare)}. In such a table, persons may be identified.")
+        sentences.append(
+            f"NONE means that the method gives no guarantee: {'; '.join(bare)}. Somebody may recognise persons in such a table."
+        )
     for method in nominal:
         sentences.append(
-            f"{method.name}: an epsilon in brackets holds only between tables with the same exact statistics; it cannot be "
+            f"{method.name}: the epsilon in brackets holds only between tables with the same exact statistics. It cannot be "
             "compared with the epsilon of a release or added to it."
         )
     for method in comparison.methods:

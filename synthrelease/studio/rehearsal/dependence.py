@@ -28,13 +28,13 @@ from synthrelease.generators.measurements import weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS, MODEL_CELLS_OF_MANY, MANY_COLUMNS = 2**18, 2**16, 30
-"""Largest number of cells of a clique of a model; the second number is for many columns. Such a model is fitted in seconds. For
+"""Largest number of cells of one table in a model; the second one is for many columns. Such a model is fitted in seconds. For
 50 columns that depend on one hidden number, `init` took 38 instead of 200 CPU seconds and preserved 79% instead of 80%."""
 
 LEAST_MOVED = 0.01
-"""Least distance from independence of a strong pair, as a share of all rows. A few unusual rows can make Cramer's V large."""
+"""A strong pair has at least this distance from independence, as a share of all rows. A few rows can make Cramer's V large."""
 LEAST_ODD = 20
-"""Least excess of rows in one cell over independence for which a pair that is not strong counts as associated."""
+"""A weak pair counts as associated if one cell has at least this many rows more than under independence."""
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5

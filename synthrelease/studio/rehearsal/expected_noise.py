@@ -68,7 +68,7 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
     def expected(intended: QuestionTable) -> ExpectedAnswer:
         if not tables:
-            raise InputError("the generator chooses its tables itself, so only a rehearsal shows the error")
+            raise InputError("the generator chooses its tables during the release, so only a rehearsal shows the error")
         query, given = intended.query, intended.given
         parts = split_question(query).conditions if is_question(query) else (query, given)
         condition = parse_condition(" and ".join(f"({part})" for part in parts if part), columns)
@@ -82,7 +82,7 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
             beside = math.prod(size for name, size in sizes if name not in condition.columns)
             answers.append((table.off(max(1, met) * beside), met * beside, table.columns))
         if not answers:
-            raise InputError("no measured table has all its columns")
+            raise InputError("no measured table contains all columns of this question")
         off, cells, names = min(answers)
         return ExpectedAnswer(question=question(intended), table=names, cells=cells, off=off)
 
@@ -203,10 +203,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
     design = spec.options.design
     if design is None or not spec.questions:
-        raise InputError(
-            "--design needs questions and a design: expected a configuration with [design] and [[intended_queries]], found a "
-            "configuration without them."
-        )
+        raise InputError("--design needs a configuration with [design] and [[intended_queries]]. This one lacks one of both.")
     clusters = [] if design.clusters is None else [design.clusters]
     rule, atoms, keys = BinRule(spec.schema, spec.input), list[np.ndarray](), dict[str, list[str | None]]()
     for _, batch in batches(data, spec.schema, spec.input, [*design.strata, *clusters]):
@@ -236,7 +233,7 @@ def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, 
     try:
         asked = parse_question(words, sample.columns)
         if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:
-            raise InputError("only shares and means of one group of rows have these errors")
+            raise InputError("the plan gives errors only for shares and means of one group of rows")
     except InputError as error:
         return SurveyErrors(question=words, why=str(error))
     columns = tuple(column for column in sample.columns.schema if column.name in asked.columns)

@@ -65,20 +65,20 @@ def askable_in_words(spec: ReleaseSpec) -> str:
         if getattr(generator, "pairs", None):
             way = 'remove pairs = "agreements" and set [selection] publish_measurements = true'
         divided = spec.options.partition is not None or spec.options.split is not None
-        advice = "" if divided else f" For ask.html and the command estimate, {way}."
-        return f"Readers get rows, but no answers with intervals, because no noisy table is published.{advice}"
+        advice = "" if divided else f" To publish ask.html and to make the command estimate work, {way}."
+        return f"Readers get rows, but no intervals for their answers, because no noisy table is published.{advice}"
     n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
     held = [
         {names for table in tables for names in combinations(sorted(table.columns), size)}
         for size in range(1, min(largest, 3) + 1)
     ]
-    parts = [f"{len(held[0])} of {n_columns} columns by themselves"]
+    parts = [f"{len(held[0])} of {n_columns} single columns"]
     parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []
     parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []
     asked = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
     named = len(spec.models.models) if spec.models else 0
     on_purpose = f", and {so_many(named, 'named question', 'named questions')}" if named else ""
     return (
-        f"Readers can ask: shares, numbers of rows, means and quantiles of {asked}{on_purpose}, each with an interval, in "
-        "ask.html (no program needed) or with the command estimate."
+        f"Readers can ask for shares, numbers of rows, means and quantiles of {asked}{on_purpose}. Each answer has an "
+        "interval, in ask.html (no program needed) or with the command estimate."
     )

@@ -185,8 +185,8 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
     differing = sorted(name for name in stored.keys() | about.keys() if stored.get(name) != about.get(name))
     if differing:
         raise InputError(
-            f"{path}: expected the results of this rehearsal, found the results of another rehearsal "
-            f"({', '.join(differing)} differs). Choose another folder for --out, or the same specification, data and seed."
+            f"{path} contains the results of another rehearsal ({', '.join(differing)} differs). Choose another folder for "
+            "--out, or the same specification, data and seed."
         )
     return stored
 
@@ -197,7 +197,7 @@ BUDGET_ATTEMPTS = 6
 """Number of attempts per configuration of the shortlist and generation budget."""
 
 RACE_SHARE = 0.8
-"""Share of the time budget after which the race stops, so that the budgets can still be tried."""
+"""The race stops after this share of the time, so that time remains to try the budgets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +280,7 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{out}: the folder cannot be made ({error.strerror}): expected a folder, found none.") from None
+        raise OutputError(f"{out}: the folder cannot be made ({error.strerror}).") from None
     strangers = sorted(path.name for path in out.iterdir())
     if strangers and STORE not in strangers:
         raise InputError(f"{out}: expected a new folder or one of an earlier rehearsal, found files such as {strangers[0]!r}.")
@@ -423,7 +423,9 @@ class _Course:
         best, twins, known = shortlist[0], Twins.of(counts), known_columns(counts, self.comparison.quasi_identifiers)
         pairs = {pair: (self.trials, twins, best, pair) for pair in range(fits // 2)}
         halves = {half: (self.trials, best, known, half) for half in range(HALVES)}
-        seen = self._kept("attacks: fits to twins", f"fits of {best} to twins", fit_to_twins, pairs)
+        seen = self._kept(
+            "attacks: fitting twins of the public file", f"fits of {best} to twins of the public file", fit_to_twins, pairs
+        )
         guesses = self._kept("attacks: halves", f"halves for {best}, known {', '.join(known)}", guess_persons, halves)
         evidence = [FitEvidence(**fit) for pair in sorted(seen) for fit in seen[pair]]
         return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None

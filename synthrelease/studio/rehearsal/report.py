@@ -131,7 +131,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
 
 
 LONGEST_SETTING = 80
-"""Largest number of shown characters of a setting: a formula of forty tables would hide other differences."""
+"""The report shows at most this many characters of a setting. A formula of forty tables would hide other differences."""
 
 
 def describe(configuration: Configuration) -> str:

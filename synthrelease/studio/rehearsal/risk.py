@@ -27,7 +27,7 @@ def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
 GROUPS = ("low", "medium", "high")
 
 LEAST_OTHERS = 5
-"""Default of k_0, the number of other persons among whom a person counts as hidden."""
+"""Default of k_0: a person counts as hidden among at least this number of other persons."""
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
@@ -125,7 +125,7 @@ def risk_report(
     """
     public.check_copies(copies)
     if not quasi_identifiers:
-        raise ValueError("quasi_identifiers is empty: expected at least one column, found no column.")
+        raise ValueError("quasi_identifiers is empty: expected at least one column.")
     identifying, every = public.indices("quasi_identifiers", quasi_identifiers), tuple(range(len(public.columns)))
     persons, n = public.counts.counts, public.n
     at_home = matching(public, public.counts, identifying)

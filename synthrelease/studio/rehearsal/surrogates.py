@@ -37,7 +37,7 @@ from synthrelease.settings.reading import read_toml, value_text
 MAX_BANDS = 1000
 """Largest number of bands of a table, and of categories of a column."""
 SLICES = 16
-"""Number of parts into which an interpolated curve divides a cell. The curve is flat within a part."""
+"""An interpolated curve divides a cell into this number of parts, and is flat within each part."""
 _MOST_UNITS = 10**12
 
 
@@ -94,7 +94,7 @@ class Units:
         start, end = interval.lower * self.scale, interval.upper * self.scale
         start, end = self.first if start == -math.inf else start, self.stop if end == math.inf else end
         if not (_is_whole(start) and _is_whole(end)):
-            raise Unexpected(f"bands that end on multiples of {1 / self.scale:g}", repr(interval.label))
+            raise Unexpected(f"bands whose limits are multiples of {1 / self.scale:g}", repr(interval.label))
         if not self.first <= round(start) < round(end) <= self.stop:
             raise Unexpected(f"bands within {self.label(self.first, self.stop)}", repr(interval.label))
         return Band(label=interval.label, ranges=((round(start), round(end)),))
@@ -323,7 +323,7 @@ def _names(value: Any) -> Any:
 def _check_harmless(text: str) -> None:
     """Raise Unexpected for a text that a spreadsheet would execute, because categories and names are written into CSV files."""
     if is_executable(text):
-        raise Unexpected("texts that no spreadsheet takes for a formula (= + - @ start one)", repr(text))
+        raise Unexpected("texts that no spreadsheet reads as a formula (no =, +, - or @ at the start)", repr(text))
 
 
 def _is_entry(value: Any) -> bool:
@@ -479,7 +479,7 @@ def _parameters(units: Units, moments: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 ROUNDING = 0.02
-"""Allowed difference of the sum of a row from `per`, because rounded numbers hardly ever add up exactly."""
+"""Allowed difference between the sum of a row and `per`, because rounded numbers rarely add up exactly."""
 MAX_COMBINATIONS = 100_000
 
 
@@ -554,7 +554,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
         if not total > 0:
             raise Unexpected(f"a number above 0{of_rows}", "only zeros", place="rows")
         if table.per is not None and not abs(total - table.per) <= ROUNDING * table.per:
-            expected = f"numbers{of_rows} that add up to per = {table.per:g}, give or take {ROUNDING:.0%} for rounding"
+            expected = f"numbers{of_rows} that add up to per = {table.per:g}, except for {ROUNDING:.0%} of rounding"
             raise Unexpected(expected, f"{total:g}", place="rows")
     shares = {combination: np.array(row) / sum(row) for combination, row in rows.items()}
     return _published(path, table, units, bands, shares)
@@ -744,7 +744,7 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
         if not tables:
-            expected = f"a table or means of {name!r} (a table with one band for all values draws them evenly)"
+            expected = f"a table or means of {name!r} (one band for all values draws them evenly)"
             yield Problem(file=file, path=f"columns.{name}", expected=expected, found="none")
         elif means and len(tables) > 1:
             expected = f"either tables of {name!r} or one table of means"
@@ -860,7 +860,7 @@ def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSu
         if missed[cell] > worst[0]:
             row = [bands[i].label for bands, i in zip(table.given_bands, cell[:-1], strict=True)]
             of_row = f" of the row {' and '.join(map(repr, row))}" if row else ""
-            figures = f"{table.figures[cell]:.4g}, where the best fit has {shares[cell]:.4g}"
+            figures = f"{table.figures[cell]:.4g}, but the best fit has {shares[cell]:.4g}"
             worst = float(missed[cell]), table.path, f"{table.bands[cell[-1]].label!r}{of_row} is {figures}"
     if worst[1]:
         further = " and ".join(table.path for table in tables if table.path != worst[1])
@@ -945,7 +945,7 @@ def _order(facts: CheckedFacts) -> list[str]:
         circle = nx.find_cycle(graph)
         parts = [f"{column!r} needs {parent!r} ({graph.edges[parent, column]['path']})" for parent, column in reversed(circle)]
         path = f"{graph.edges[circle[0]]['path']}.given"
-        expected = "tables without circular dependence"
+        expected = "tables that do not depend on one another in a circle"
         raise SpecError([Problem(file=facts.file, path=path, expected=expected, found="; ".join(parts))])
     positions = {column: position for position, column in enumerate(facts.columns)}
     return list(nx.lexicographical_topological_sort(graph, key=positions.__getitem__))

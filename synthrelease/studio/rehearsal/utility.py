@@ -444,8 +444,8 @@ def compare_regressions(
     original = fit_line(public, public.counts, target, features)
     if not original.determined:
         raise ValueError(
-            "regression: expected public rows that determine every coefficient (more rows than coefficients, no feature "
-            "constant or a linear function of the others), found rows that do not."
+            "regression: the public rows do not determine every coefficient. Expected more rows than coefficients, and no "
+            "feature that is constant or a linear function of the others."
         )
     lines = [fit_line(public, copy, target, features) for copy in copies]
     if len(lines) > 1:

@@ -36,10 +36,10 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
             "or a larger --nothing can help. More rounds do not help."
         ]
     present = spec.plan.total.epsilon
-    cheaper = "it costs" if chosen.total < present else "it costs no more:"
     sentences = [
         f"Proposed plan: a generation {spec.generation_unit} of {decimal_text(chosen.generation)} and {law_text(chosen.law)}. "
-        f"The release then costs epsilon = {epsilon_text(chosen.total)}. As specified, {cheaper} {epsilon_text(present)}."
+        f"The release then costs epsilon = {epsilon_text(chosen.total)}. The present plan costs "
+        f"epsilon = {epsilon_text(present)}."
     ]
     if proposal.judgement is None:
         sentences.append(
@@ -51,7 +51,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     if proposal.without_limit is not None:
         sentences.append(
             "For comparison: with this generation budget and no limit on the rounds, the release costs epsilon = "
-            f"{epsilon_text(proposal.without_limit)} and always ends with a table."
+            f"{epsilon_text(proposal.without_limit)} and always releases a table."
         )
     return sentences
 
@@ -62,14 +62,13 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"{percent(judgement.acceptance)} of them were accepted (95% interval {interval})"
     sentences = [
-        f"How often this plan finds no table: in {percent(judgement.nothing)} of the releases, "
-        f"{_at_most(judgement.nothing_high)} (95% interval). This is estimated from {judgement.attempts} new attempts on the "
-        f"public file{fits}, which had no influence on the budget or the rounds. {accepted}. The search runs "
-        f"{judgement.rounds:.1f} rounds on average."
+        f"This plan ends without a table in {percent(judgement.nothing)} of the releases, {_at_most(judgement.nothing_high)} "
+        f"(95% interval). The estimate comes from {judgement.attempts} new attempts on the public file{fits}, which had no "
+        f"influence on the budget or the rounds. {accepted}. The search runs {judgement.rounds:.1f} rounds on average."
     ]
     if judgement.nothing > wanted:
         sentences.append(
-            f"This is more than the {limit} of --nothing, because the attempts that chose the plan were too favourable. "
+            f"This share is above the {limit} of --nothing, because the attempts that chose the plan were too favourable. "
             "`--adopt` does not write this plan. Use a smaller --nothing to get a plan with more budget or more rounds."
         )
     elif judgement.nothing_high > wanted:
@@ -201,7 +200,7 @@ def below_zero(rehearsal: Rehearsal) -> str:
     if not names:
         return ""
     return (
-        f"Values of {listing(names)} can be below 0. At 0 or less, every quantile of the file is in an allowed bin. The "
+        f"Values of {listing(names)} can be negative. At 0 or less, every quantile of the file is in an allowed bin. The "
         "value -0.02 means that at least 2% of the rows would have to change before a quantile leaves its allowed bins."
     )
 
@@ -221,8 +220,8 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     law = spec.selection_rule.law
     at_most = f" ({_at_most(outlook.nothing_high)} by a 95% interval)" if outlook.nothing_high > outlook.nothing else ""
     sentences = [
-        f"A release from this shortlist, as specified, costs {loss_text(spec.plan.total)}. The search finds no acceptable "
-        f"table in {percent(outlook.nothing)} of the releases{at_most}, and then the budget is spent, too."
+        f"With the present settings, a release from this shortlist costs {loss_text(spec.plan.total)}. The search finds no "
+        f"acceptable table in {percent(outlook.nothing)} of the releases{at_most}. The budget is then spent all the same."
     ]
     if law is not None and law.mean == 1:
         return [*sentences, "The search has one round."]
@@ -237,19 +236,19 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     made_once = " and ".join([*shared, *fitted]) or "the number of rows"
     until = "" if law is None else f", after about {law.mean:,.0f} rounds"
     sentences.append(
-        f"The mean is large because of unlucky fits. All rounds of a release share {made_once}, which is drawn once, with "
+        f"The mean is large because of unlucky fits. All rounds of a release share {made_once}, computed once with "
         f"noise. With {outlook.unlucky} of the {outlook.fits} fits in this rehearsal hardly any round is accepted, and the "
         f"search continues until it is stopped{until}. With the other fits, a round is soon accepted."
     )
     advice = [
         "increase the generation budget" if shared else "",
-        "give the regression more epsilon (it is charged once, not in every round)" if fitted else "",
-        "widen the threshold that fails",
+        "give the regression more epsilon, which is charged once and not in every round" if fitted else "",
+        "raise the threshold that is missed most often",
         "use the one-step form of the criterion, which needs no private regression" if fitted else "",
-        "stop sooner: fewer `rounds` or a larger stop_probability save time and epsilon" if until else "",
+        "set fewer `rounds` or a larger stop_probability, to save time and epsilon" if until else "",
     ]
     sentences.append(
-        "An unlucky search takes longer, and a search without a table spends the budget. If this is too likely: "
+        "An unlucky search takes longer, and a search without a table spends the budget, too. To make this less likely: "
         f"{'; or '.join(step for step in advice if step)}."
     )
     return sentences
@@ -264,8 +263,8 @@ def _rounds(value: float) -> str:
 
 _OPEN = (
     "The configuration does not say how many rows one person can have ([unit]). This rehearsal assumed that every row is a "
-    "different person. `plan`, `check` and `release` refuse a configuration without this answer. With a key, fewer rows are "
-    "used, so rehearse again."
+    "different person. `plan`, `check` and `release` refuse a configuration without this answer. With a key, a release uses "
+    "fewer rows, used, so rehearse again."
 )
 
 
@@ -294,16 +293,16 @@ def binding(rehearsal: Rehearsal) -> str:
 
     advice, look = max(zip(rehearsal.criteria, rehearsal.look.criteria, strict=True), key=near)
     if advice.fails:
-        sentence = f"{advice.name} rejects most often: {percent(advice.fails)} of the attempts."
+        sentence = f"The criterion {advice.name} rejects most attempts: {percent(advice.fails)}."
     else:
-        sentence = f"No criterion rejected an attempt; {advice.name} is nearest to its threshold."
+        sentence = f"No criterion rejected an attempt. The value of {advice.name} is nearest to its threshold."
     if look.places:
         listed = ", ".join(f"{cell} ({so_many(times, 'time')})" for cell, times in look.places[:4])
-        sentence += f" In {rehearsal.look.candidates} candidates its largest error was at {listed}."
+        sentence += f" In {rehearsal.look.candidates} synthetic tables, its largest errors were at {listed}."
     if look.offender is not None:
-        sentence += f" In a typical candidate: {look.offender}."
+        sentence += f" In a typical synthetic table: {look.offender}."
     elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
-        sentence += f" Its error cannot be assigned to one part of the table: {why[0].lower()}{why[1:]}"
+        sentence += f" No single part of the table causes its error: {why[0].lower()}{why[1:]}"
     return sentence
 
 
@@ -341,15 +340,15 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
     sentences = []
     if verdict.pairs_off is not None:
         sentences.append(
-            f"Tables of two associated columns: in a typical candidate {percent(verdict.pairs_off)} of the rows are in a wrong "
-            f"cell, on average. With independent columns, this share would be {percent(verdict.pairs_off_if_independent)}."
+            f"In a typical cross-table of two associated columns, {percent(verdict.pairs_off)} of the synthetic rows are in a "
+            f"wrong cell. With independent columns, this share would be {percent(verdict.pairs_off_if_independent)}."
         )
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
     if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
         sentences.append(
-            f"These candidates have the generation {rehearsal.spec.generation_unit} of the configuration, "
-            f"{decimal_text(rehearsal.spec.generation_budget)}. The proposed {decimal_text(chosen.generation)} has more noise "
-            "and preserves less of the associations. Rehearse again after you adopt a plan."
+            f"These results are for the present generation {rehearsal.spec.generation_unit} of "
+            f"{decimal_text(rehearsal.spec.generation_budget)}. The proposed {decimal_text(chosen.generation)} means more "
+            "noise and preserves less of the associations. Rehearse again after you adopt a plan."
         )
     refused = verdict.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return sentences + [f"`release` refuses this shortlist: expected {expected}; found {fault}." for expected, fault in refused]
@@ -384,7 +383,7 @@ def _spread(concluded: Conclusion) -> str:
 
 
 COSTLY = 0.1
-"""Least share of replaced rows for which the advice on the projection is given."""
+"""The advice on the projection appears from this share of replaced rows on."""
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
@@ -395,7 +394,7 @@ def projection_advice(rehearsal: Rehearsal) -> str:
     projection = rehearsal.spec.space[look.configuration].projection
     return (
         f"The projection ({projection.in_short}) replaces {percent(look.replaced)} of the rows by copies of other rows. Copies "
-        "add no information, so estimates from the copies look more precise than they are. Use a smaller minimum count, fewer "
+        "add no information, so estimates from the copies seem more precise than they are. Use a smaller minimum count, fewer "
         "columns or coarser bins. To remove rare combinations of a few columns, use the projection 'frequent_combinations' "
         "and the criterion 'face_privacy' with the same `columns`."
     )
@@ -412,8 +411,8 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
     sentences = [*attack_sentences(attacks, all_columns=True)]
     if attacks.contradicts:
         sentences.append(
-            "THE CLAIM DOES NOT HOLD: the guesses are right more often than the claim allows. If the claim is true, this "
-            "happens with a probability of at most 0.1%. Do not release. Keep the report, and report the problem "
+            "THE CLAIM DOES NOT HOLD: the attacks guess right more often than the claim allows. If the claim were true, this "
+            "would happen with a probability of at most 0.1%. Do not release. Keep this report, and tell the authors "
             "(docs/audit.md, When it contradicts a claim)."
         )
     return sentences
@@ -457,10 +456,10 @@ def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
         "Budget and rounds:": say.proposal,
         "Generators:": say.generators,
         "Where the errors are:": [say.binding],
-        "Thresholds to reconsider before anything is spent:": say.warnings,
-        "Pairs that no criterion tests (LOST: candidates preserve less than half):": telling_pairs(rehearsal),
+        "Thresholds to check before the release:": say.warnings,
+        "Pairs that no criterion tests (LOST: less than half of the association is preserved):": telling_pairs(rehearsal),
         "Associations of columns:": say.verdict,
-        "Intended questions, answered from released rows alone:": say.conclusions,
+        "Intended questions, answered from synthetic rows:": say.conclusions,
         "Minimum count:": [projection_advice(rehearsal)],
         "Attacks, tried on the public file:": say.attacks,
     }

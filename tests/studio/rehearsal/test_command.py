@@ -113,7 +113,7 @@ def test_ctrl_c_leaves_a_report_of_what_is_known_by_then(command: list[str], tmp
     found = report(tmp_path / "stopped")
     assert not found["complete"]
     assert found["attempts"] >= 10
-    assert "The rehearsal is not complete" in (tmp_path / "stopped" / "report.html").read_text()
+    assert "The rehearsal has not finished" in (tmp_path / "stopped" / "report.html").read_text()
 
 
 def test_the_results_of_another_specification_are_not_mixed_in(command: list[str], tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_the_results_of_another_specification_are_not_mixed_in(command: list[str
     write_config(tmp_path, SPACE | {"threshold = 0.9": "threshold = 0.8"})
     result = run(*command, "--out", out)
     assert result.returncode == 2
-    assert "found the results of another rehearsal (specification differs)" in words(result.stderr)
+    assert "contains the results of another rehearsal (specification differs)" in words(result.stderr)
     assert attempts_in(out) == kept
 
 

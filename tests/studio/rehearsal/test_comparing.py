@@ -107,7 +107,7 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
     told = words(done.stdout)
     for text in ("this release", "swapping at 0.05", "sequential tables", "DA-MI", "independent columns"):
         assert text in told
-    assert "NONE means no guarantee:" in told
+    assert "NONE means that the method gives no guarantee:" in told
     found = json.loads((tmp_path / "all.json").read_text())
     assert {one["method"] for one in found["methods"]} == {"release", *METHODS}
     own = found["methods"][0]

@@ -73,7 +73,7 @@ def test_a_model_that_chooses_what_it_measures_promises_nothing() -> None:
 
 def test_what_readers_can_ask_is_counted_from_the_published_tables(tmp_path: Path) -> None:
     """All 6 columns of the births, 8 of 15 pairs and 1 of 3 columns; a family that chooses its tables publishes none."""
-    assert "of 6 of 6 columns by themselves, 8 of 15 pairs and 1 group of three columns" in askable_in_words(
+    assert "of 6 of 6 single columns, 8 of 15 pairs and 1 group of three columns" in askable_in_words(
         load_spec(ROOT / "configs" / "births-published.toml")
     )
     unpublished = askable_in_words(load_spec(ROOT / "configs" / "births-frontier.toml"))

@@ -309,7 +309,7 @@ def test_a_configuration_is_described_by_what_differs(coins: tuple[Rehearsal, Pa
 
 
 def test_a_complete_rehearsal_does_not_call_itself_incomplete(coins: tuple[Rehearsal, Path]) -> None:
-    assert "The rehearsal is not complete." not in read(coins[1]).texts["body"]
+    assert "The rehearsal has not finished." not in read(coins[1]).texts["body"]
 
 
 @pytest.mark.slow
@@ -319,7 +319,7 @@ def test_a_rehearsal_without_time_says_that_it_is_incomplete_and_goes_on_later(t
     assert not found.complete
     assert found.n_attempts == 0
     assert read(out).open == []
-    assert "The rehearsal is not complete." in read(out).texts["body"]
+    assert "The rehearsal has not finished." in read(out).texts["body"]
     assert json.loads((out / "rehearsal.json").read_text())["complete"] is False
     assert not (out / "shortlist.toml").exists()
     assert rehearsed(tmp_path, SPACE, copies=0)[0].complete
@@ -337,7 +337,7 @@ def test_a_rehearsal_that_is_stopped_keeps_what_it_has_and_goes_on_to_the_same_e
     write_report(stopped, out, NOISE_LEVEL)
     assert not stopped.complete
     assert stopped.n_attempts == 4
-    assert "The rehearsal is not complete." in read(out).texts["body"]
+    assert "The rehearsal has not finished." in read(out).texts["body"]
     finished, _ = rehearsed(tmp_path, SPACE)
     assert document(finished) == document(coins[0])
 
@@ -351,7 +351,7 @@ def test_an_empty_shortlist_removes_an_old_file_and_says_which_criterion_binds(h
     assert found.race.standings[0] is not Standing.RUNNING
     assert not (out / "shortlist.toml").exists()
     report = read(out)
-    assert "No configuration was accepted often enough." in report.texts["p"]
+    assert "No configuration was accepted often enough for the shortlist." in report.texts["p"]
     assert report.row("marginals", BINDS)[3] == "100%"
     assert report.row("face privacy", BINDS)[3] == "0%"
     assert "Criterion values of all candidate tables" in report.texts["figcaption"]
@@ -436,7 +436,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> N
 
 def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
     rehearsed(tmp_path, SPACE, minutes=1e-9)
-    with pytest.raises(InputError, match=r"found the results of another rehearsal \(specification differs\)"):
+    with pytest.raises(InputError, match=r"contains the results of another rehearsal \(specification differs\)"):
         rehearsed(tmp_path, SPACE | {"threshold = 0.9": "threshold = 0.8"})
 
 
@@ -473,7 +473,7 @@ def test_the_report_and_the_document_name_where_errors_are(coins: tuple[Rehearsa
     units = "share of the rows"
     assert report.row(CRITERION, BINDS)[4:] == [offender.where, offender.released, offender.original, units]
     assert entry["yardstick"]["perfect"] == look.criteria[0].yardstick.perfect
-    assert "a table with independent columns meets it" in report.texts["li"]  # the threshold is 0.9
+    assert "a table of independent columns meets this threshold" in report.texts["li"]  # the threshold is 0.9
     assert [pair["columns"] for pair in json.loads((out / "rehearsal.json").read_text())["look"]["unguarded_pairs"]] == [
         list(pair.columns) for pair in look.pairs
     ]
@@ -486,17 +486,17 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     text = " ".join(outlook_words(replace(coins[0], outlook=unlucky)))
     assert "Half of all releases need about 1.7 rounds or fewer; the mean is 252" in text
     assert "With 3 of the 12 fits in this rehearsal hardly any round is accepted" in text
-    assert "If this is too likely: " in text
+    assert "To make this less likely: " in text
     lucky = replace(unlucky, expected_rounds=1.2, unlucky=0)
     price, rounds = outlook_words(replace(coins[0], outlook=lucky))
     assert rounds == "Usually the first or second round is accepted."
     total = decimal_text(coins[0].spec.plan.total.epsilon)
     assert price == (
-        f"A release from this shortlist, as specified, costs epsilon = {total}. The search finds no acceptable table in 20% of "
-        "the releases, and then the budget is spent, too."
+        f"With the present settings, a release from this shortlist costs epsilon = {total}. The search finds no acceptable "
+        "table in 20% of the releases. The budget is then spent all the same."
     )
     few, _ = outlook_words(replace(coins[0], outlook=replace(lucky, nothing=1e-12, nothing_high=0.1425)))
-    assert "no acceptable table in under 0.1% of the releases (at most 14% by a 95% interval)," in few
+    assert "no acceptable table in under 0.1% of the releases (at most 14% by a 95% interval)." in few
     one_round = replace(
         coins[0], spec=replace(coins[0].spec, selection_rule=SelectionRule(rounds=FiniteLaw.of({1: Fraction(1)})))
     )
@@ -517,8 +517,8 @@ def test_a_plan_that_fresh_attempts_contradict_is_neither_called_rare_to_fail_no
     """The attempts that chose the plan say 5% at most; those that judge it say 14%."""
     found = coins[0]
     text = " ".join(proposal_words(judged_as(found, 0.14, 0.3)))
-    assert "How often this plan finds no table: in 14% of the releases, at most 30% (95% interval)." in text
-    assert "This is more than the 5% of --nothing" in text
+    assert "This plan ends without a table in 14% of the releases, at most 30% (95% interval)." in text
+    assert "This share is above the 5% of --nothing" in text
     assert text.count("5%") - text.count("95%") == 1  # as what was asked for alone
     assert "accepts no table in 14% of releases, above the 5.0% of --nothing" in why_not(judged_as(found, 0.14, 0.3))
     assert proposed_plan(judged_as(found, 0.14, 0.3)) is None

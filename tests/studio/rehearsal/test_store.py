@@ -94,7 +94,7 @@ def test_the_results_of_another_rehearsal_are_refused_by_what_differs(path: Path
     with pytest.raises(InputError) as caught, open_store(path, ABOUT | {name: "another"}):
         pass
     assert str(caught.value) == (
-        f"{path}: expected the results of this rehearsal, found the results of another rehearsal ({name} differs). "
+        f"{path} contains the results of another rehearsal ({name} differs). "
         "Choose another folder for --out, or the same specification, data and seed."
     )
     assert kept(path) == [result(0, 0)]

@@ -100,7 +100,7 @@ def test_sampling_missing_answers_and_noise_stand_side_by_side(tmp_path: Path) -
     w = table.w[table.works != ""].to_numpy(float)
     squares = sum((weight * (met - answer)) ** 2 for weight in (1, 2, 3) for met in (1, 0))
     assert share.noise == pytest.approx(np.sqrt(measured.noise.variance * squares) / w.sum())
-    assert "only shares and means" in median.why
+    assert "only for shares and means" in median.why
 
 
 def test_the_command_shows_them_and_makes_no_attempt(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def facts_with(tmp_path: Path, name: str, categories: list[str]) -> Path:
 @pytest.mark.parametrize(("name", "category"), [("=1+1", "a"), ("x", "=1+1"), ("x", " @SUM(1)"), ("a;-b", "a")])
 def test_names_and_categories_that_a_spreadsheet_would_execute_are_refused(tmp_path: Path, name: str, category: str) -> None:
     found = message_for(facts_with(tmp_path, name, [category, "-1"]))
-    assert "expected texts that no spreadsheet takes for a formula (= + - @ start one); found " in found
+    assert "expected texts that no spreadsheet reads as a formula (no =, +, - or @ at the start); found " in found
 
 
 def test_negative_numbers_are_categories(tmp_path: Path) -> None:

@@ -46,6 +46,6 @@ def test_of_many_parts_the_ratios_stay_and_that_is_said(
         monkeypatch.setattr(parts_module, "MOST_PARTS", most)
         with at_once() as run:
             found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).outcome()
-        said = "The ratios of the weights stay the same" in " ".join(allocation_words(found))
+        said = "The weights keep their ratios" in " ".join(allocation_words(found))
         moved.append((found.chosen.weights != Divisible.of(spec).start.weights, said))
     assert moved == [(False, True), (True, False)]
