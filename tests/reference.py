@@ -242,15 +242,15 @@ This command writes the page from the code that reads the files:
 A test compares the page with the code.
 `synthrelease schema` prints the settings as a JSON Schema, with which an editor completes, explains and checks the files.
 `synthrelease init` writes this schema beside its drafts and names it in their first line (`#:schema`).
-Taplo and the extension Even Better TOML find it there without a network.
+Editors with Taplo or Even Better TOML find the schema there, without a network.
 
 How to read the tables:
 
 - *required* means that the setting has no default. "-" means that the setting is optional and has no default.
-- An *exact number* is used without rounding. Write a fraction as a text: `"1/20"`.
+- An *exact number* is used without rounding. You can write a fraction as a text: `"1/20"`.
 - A *list of bins* contains texts such as `"<18"`, `"18-19"`, `"20..24"` (each number a bin) and `"1500-4499 by 100"`.
   Bins of real numbers have the form `"2.5 to 3"`.
-- If an example has several lines, the first line needs the others.
+- If an example has several lines, its first line works only together with the other lines.
 - A setting that is a table has a section of its own below.
 """
 _MANY = 1000

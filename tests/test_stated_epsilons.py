@@ -59,7 +59,6 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("docs/generators.md", lambda: f"met its eight criteria at epsilon {up(total(PAPER), 2)}."),
     ("docs/generators.md", lambda: f"`configs/{FRONTIER}.toml` (epsilon {up(total(FRONTIER), 2)}) and "
      f"`configs/births-frontier-public.toml` (epsilon {up(total('births-frontier-public'), 1)})"),
-    ("docs/generators.md", lambda: f"ε = {up(total('births-low-epsilon'), 2)} in all instead of {up(total(BIRTHS), 1)}"),
     ("docs/appendix/baselines.md", lambda: f"epsilon = {up(total(BIRTHS), 7)}"),
     ("docs/theory.md", lambda: f"price {up(part(BIRTHS, 'selection'), 7)}. With .05 and .43 spent once, outside the loop, the "
      f"total is {up(total(BIRTHS), 2)}; with 2ε as the price it would be {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),

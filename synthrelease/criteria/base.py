@@ -46,8 +46,8 @@ class Criterion(SpecTable):
     name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
         "mean birth weight"`.
     kind : the kind of the criterion. The kind determines which further settings the criterion has.
-    threshold : the largest accepted value of the criterion, in the unit of the criterion. The program compares the criterion
-        value with its noise to the threshold. Example: `threshold = 0.01`.
+    threshold : the largest accepted value of the criterion, in the unit of the criterion. The program compares the noisy
+        criterion value with the threshold. Example: `threshold = 0.01`.
     epsilon : the epsilon for measuring the criterion. The criterion is measured in every round, so this epsilon is a part of
         the cost of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the
         criterion is measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.

@@ -84,10 +84,10 @@ class ConditionalMean(InGroups):
     overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
     range : [lowest, highest]; values outside the range count as the nearer end of the range. So a narrow range compares means
         of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
-    size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
-        - ceil(n T)) rows. Use the threshold of the absolute marginal error. A larger T means more noise in small groups. With a
-          smaller T, the mean of a group with few private rows is pulled to the middle of the range. Example: `size_margin =
-          0.01`.
+    size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v) -
+        ceil(n T)) rows. Choose T as the threshold of the criterion absolute_marginal_error. A larger T means more noise in
+        small groups. With a smaller T, the mean of a group with few private rows is pulled to the middle of the range. Example:
+        `size_margin = 0.01`.
 
     Examples
     --------
@@ -285,7 +285,8 @@ _FINEST = 10_000  # Quantiles are multiples of 1 / `_FINEST`
 @reads_members
 class ConditionalMedian(InGroups):
     """The largest error of a quantile within a group, as a share of the rows: max over groups g and quantiles q of max(B - q
-    n_g, A - (1 - q) n_g) / n.
+    n_g, A - (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released quantile, and A
+    lie more than `within` bins above it.
 
     t is the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than `within`
     bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for every g and q,

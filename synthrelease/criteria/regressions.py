@@ -86,8 +86,8 @@ class RegressionCoefficients(Criterion):
         "five", age = "nine" }`.
     values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
         target" means exact values of the target, and representative values of the features. "bins" means representative values
-        of all columns, as in Hod & Canetti (2024). The result is a regression of a binned table. This regression of a binned
-        table differs from the regressions of the original file and of the released file. Example: `values = "own target"`.
+        of all columns, as in Hod & Canetti (2024). The result is a regression of a binned table, which differs from the
+        regressions of the original file and of the released file. Example: `values = "own target"`.
     ranges : [lowest, highest] for some of the columns. A value outside these limits is set to the nearer limit. The noise grows
         with the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity
         = [1, 10] }`.

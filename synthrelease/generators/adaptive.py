@@ -444,15 +444,14 @@ class AdaptiveGenerator(Generator):
     prior : a public file with the columns of the private file; its path is relative to the configuration. The model starts from
         this file. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an
         earlier release of the same series. Example: `prior = "../public.csv"`.
-    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
+    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [50, 300]`.
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This also holds among rows
         that agree in the columns on which the bin depends. Even drawing adds almost no error to the tables of the model and
-        costs no epsilon. This setting matters if there are many columns or rare bins. Without this setting, tables of few
-        columns are drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example:
-        `draw = "evenly"`.
+        costs no epsilon. It helps if there are many columns or rare bins. Without this setting, the program rounds all expected
+        counts if there are few columns, and draws rows at random if there are many columns. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -612,7 +611,7 @@ class Adaptive(AdaptiveGenerator):
 
 class AdaptivePure(AdaptiveGenerator):
     """The generator repeatedly selects the table in which the model has the largest error, and measures this table. The
-    guarantee is pure.
+    guarantee has no delta.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class GradientGenerator(AdversarialGenerator):
 
 
 class DPGAN(GradientGenerator):
-    """DPGAN: a generative adversarial network. The critic of the network is trained with noisy gradients.
+    """DPGAN is a generative adversarial network. The critic of the network is trained with noisy gradients.
 
     Examples
     --------
@@ -125,14 +125,14 @@ class DPGAN(GradientGenerator):
 
 
 class DPCTGAN(GradientGenerator):
-    """DPCTGAN: a DPGAN that generates rows for a requested bin. Rare bins are requested more often than they occur.
+    """DPCTGAN is a DPGAN that generates rows for a requested bin. Rare bins are requested more often than they occur.
 
     Attributes
     ----------
     measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
-    oversampling : the largest ratio of the share of requests for a bin to the share of its rows. Requests follow the logarithm
-        of the bin's count (CTGAN), within this factor. Before `clip`, the rows of the bin are reweighted by the factor. With 1,
-        bins are requested as often as they occur in the table. Example: `oversampling = [1, 2]`, `clip = 2`.
+    oversampling : the largest ratio between the share of a bin in the requests and its share in the rows. Within this ratio,
+        requests follow the logarithm of the bin's count, as in CTGAN. Before `clip`, the rows of the bin are weighted by the
+        ratio. With 1, bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip = 2`.
 
     Examples
     --------
@@ -206,7 +206,7 @@ _MIRRORS = 64
 
 
 class PATECTGAN(AdversarialGenerator):
-    """PATECTGAN: a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the table.
+    """PATECTGAN is a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the table.
 
     Attributes
     ----------

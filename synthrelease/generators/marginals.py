@@ -130,20 +130,19 @@ class MarginalsGenerator(MeasuringGenerator):
         D is the number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
         prior.
         Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
-    only_measured : further tables that are measured but not used by the model. Such tables serve criteria with answered_by =
-        "measurements" and readers of published noisy tables. These tables share the budget with `tables` by their weights.
-        Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    only_measured : further tables that are measured but not used by the model. They are for criteria with answered_by =
+        "measurements", and for readers of published noisy tables. All tables share the budget by their weights. Example:
+        `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private file; its path is relative to the configuration. The model is the
         distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = {
         release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
         "../public.csv"`.
-    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
+    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [100, 1000]`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. The same holds among rows
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This also holds among rows
         that agree in the columns on which the bin depends. Even drawing adds almost no error to the tables of the model and
-        costs no epsilon. This setting matters if there are many columns or rare bins. Without this setting, tables of few
-        columns are drawn by rounding all expected counts, and tables of many columns are drawn at random, row by row. Example:
-        `draw = "evenly"`.
+        costs no epsilon. It helps if there are many columns or rare bins. Without this setting, the program rounds all expected
+        counts if there are few columns, and draws rows at random if there are many columns. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -392,15 +391,15 @@ class RareBinsGenerator(MarginalsGenerator):
     Attributes
     ----------
     rare_bins : bins whose rows are counted separately, at no further cost. The count of a rare bin gets half of the whole
-        budget. Rows in rare bins are in no measured table or sum. The other columns of such rows are drawn like rows of the
-        neighbouring bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on
-        which the column is measured. A row in several rare bins counts only in the first of them, so name the rarest bin first.
-        Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
+        budget. Rows in rare bins are in no measured table or sum. In their other columns, these rows are drawn like rows of the
+        neighbouring bin, so associations of the rare bin are lost. For each bin on which the column is measured, write 1 if the
+        bin is rare and 0 if not. A row in several rare bins counts only in the first of these bins, so name the rarest bin
+        first. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
     pairs : "agreements" measures all pairs of columns with two bins in one step. This setting counts the rows in which the two
         columns of a pair have the same bin, and the rows in the second bin of each column. All these counts together get the
-        budget that the pairs' tables would get. These counts have less noise than the tables: with 20 columns about 0.7 times
-        as much, or 0.4 times with Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names; with more
-        columns, it uses the strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
+        budget that the tables of the pairs would get. But they have less noise than these tables: with 20 columns about 0.7
+        times as much, or 0.4 times with Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names;
+        with more columns, it uses the strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)
@@ -443,21 +442,22 @@ class RareBinsGenerator(MarginalsGenerator):
 
 
 class Marginals(RareBinsGenerator):
-    """Marginals with Laplace noise. The model is the distribution of largest entropy that matches the marginals.
+    """The generator measures a fixed set of tables with Laplace noise. The model is the distribution of largest entropy that
+    matches these tables.
 
     Attributes
     ----------
-    sums : sums of scores to measure. Each row gets a public score by its bins. The total over all rows is measured as one
-        number, which the model matches. "parity[0 0 0 1]" counts the rows in the last of four bins. "age[-20..20]:weight[-2 0
-        3]" multiplies the scores of two columns. The scores of age are evenly spaced from -20 to 20. A column needs one score
-        for each bin on which it is measured; a coarser bin gets the mean score. "age(15..90 - 40):income(0..9000)" multiplies
-        the rows' exact values of age and income. Both values are first clipped to the limits, and 40 is subtracted from age.
-        The model uses representative values in place of exact values. So means and regression lines of the released table are
-        close to the means and regression lines of the file. `within -60..60` after a sum clips the score of each row: a narrow
-        range needs less noise. Weights share the budget as in `tables`. The sensitivity of a sum is its highest score minus its
-        lowest score. Sums in braces are measured with a common noise. With the weight of a single sum, each of m such sums has
-        sqrt((m + 1)(m + 2) / 6) times the noise of the single sum. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] +
-        age[-20..20]:weight[-2 0 3]}"`.
+    sums : sums of scores to measure. The bins of a row determine its public score. The program measures the total score of all
+        rows as one number, and the model matches this number. "parity[0 0 0 1]" counts the rows in the last of four bins.
+        "age[-20..20]:weight[-2 0 3]" multiplies the scores of two columns. The scores of age are evenly spaced from -20 to 20.
+        A column needs one score for each bin on which it is measured; a coarser bin gets the mean score. "age(15..90 -
+        40):income(0..9000)" multiplies the rows' exact values of age and income. Both values are first clipped to the limits,
+        and 40 is subtracted from age. The model uses representative values in place of exact values. So means and regression
+        lines of the released table are close to the means and regression lines of the file. `within -60..60` after a sum clips
+        the score of each row: a narrow range needs less noise. A number in front of a sum is its weight, as in `tables`. The
+        sensitivity of a sum is its highest score minus its lowest score. Sums in braces are measured with a common noise. Each
+        of m such sums has sqrt((m + 1)(m + 2) / 6) times the noise that a single sum of this weight would have. Example: `sums
+        = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -529,8 +529,8 @@ class GaussianTables(MarginalsGenerator):
 
 
 class GaussianMarginals(GaussianTables, RareBinsGenerator):
-    """Marginals with Gaussian noise. With many tables, each table has far less noise than with Laplace noise. The guarantee
-    needs a delta.
+    """The generator measures a fixed set of tables with Gaussian noise. If there are many tables, each table has far less noise
+    than with Laplace noise. The guarantee needs a delta.
 
     Examples
     --------

@@ -41,13 +41,14 @@ class CountingQueries(Generator):
 
     Attributes
     ----------
-    queries : the number of queries to select from, each the count of one cell; at least `iterations`. Example: `queries = [512,
-        4096]`, `iterations = 100`.
+    queries : the number of queries from which the generator selects, at least `iterations`. A query is the count of one cell.
+        Example: `queries = [512, 4096]`, `iterations = 100`.
     iterations : the number of iterations. Each iteration selects and measures one query, with an equal part of the budget.
         Example: `iterations = 100`.
     inner_updates : the number of corrections of the model in each iteration. The corrections use the measured queries with the
         largest errors. Example: `inner_updates = [25, 100]`.
-    marginal : the largest number of columns of the tables whose cells are queries. Example: `marginal = [2, 3]`.
+    marginal : the largest number of columns of a table. The cells of all such tables are the queries. Example: `marginal = [2,
+        3]`.
     """
 
     no_draft: ClassVar[str] = (
@@ -114,8 +115,8 @@ class CountingQueries(Generator):
 
 
 class MWEM(CountingQueries):
-    """MWEM: multiplicative weights. Each iteration selects one cell with the exponential mechanism, measures it, and corrects
-    the model.
+    """MWEM stands for multiplicative weights and exponential mechanism. Each iteration selects one cell with the exponential
+    mechanism, measures this cell, and corrects the model.
 
     Examples
     --------
@@ -155,8 +156,8 @@ class MWEM(CountingQueries):
 
 
 class PEP(CountingQueries):
-    """PEP: private entropy projection. Each iteration selects one cell with a zero-concentrated mechanism, measures it, and
-    corrects the model.
+    """PEP stands for private entropy projection. Each iteration selects one cell with a zero-concentrated mechanism, measures
+    this cell, and corrects the model.
 
     Examples
     --------

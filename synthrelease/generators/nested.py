@@ -44,14 +44,14 @@ class NestedGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    areas : the columns of areas, from the largest areas to the smallest, with ">" between them: the columns of [geography], or
-        a single column. Each of `tables` may name one of these columns. A table without a column of areas describes all rows.
-        Associations that the tables of an area do not determine come from the larger area that contains it. Example: `areas =
+    areas : the columns of areas, from the largest areas to the smallest, with ">" between them. These are the columns of
+        [geography], or a single column. Each table may name one of these columns. A table without a column of areas describes
+        all rows. If the tables of an area do not determine an association, it comes from the larger area. Example: `areas =
         "region > municipality"`.
-    wanted : the wanted relative error of an average cell, as a share of its count. The first number is for tables of all rows,
-        the next numbers are for the tables of each level. The budget is divided so that the sum of the squares of error /
-        wanted is as small as possible. The numbers in front of `tables` multiply the shares; without `wanted` they alone divide
-        the budget. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
+    wanted : the relative error of an average cell that you want. The first number is for tables of all rows, the next numbers
+        are for the tables of each level. The program divides the budget so that the sum of the squares of error / wanted is as
+        small as possible. Numbers in front of tables multiply the shares; without `wanted`, only these numbers divide the
+        budget. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
     """
 
     counts: ClassVar[bool] = False
@@ -241,7 +241,7 @@ class NestedGenerator(MarginalsGenerator):
 
 
 class Nested(NestedGenerator, GaussianTables):
-    """Areas within areas, with Gaussian noise: tables are measured on each level, and rows are drawn level by level.
+    """For areas within areas. The generator measures tables of each level with Gaussian noise, and draws rows level by level.
 
     Examples
     --------
@@ -259,7 +259,8 @@ class Nested(NestedGenerator, GaussianTables):
 
 
 class NestedPure(NestedGenerator):
-    """Areas within areas, with Laplace noise: no delta, and more noise than "nested" if there are many tables.
+    """For areas within areas. The generator works like "nested", but with Laplace noise. The guarantee has no delta, but many
+    tables have more noise.
 
     Examples
     --------

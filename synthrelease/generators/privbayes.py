@@ -131,15 +131,16 @@ MOST_PAIRS = 2048
 
 
 class PrivBayes(Generator):
-    """PrivBayes: a Bayesian network. The structure of the network is selected privately, and the tables of the nodes get noise.
+    """PrivBayes fits a Bayesian network. It selects the structure of the network privately, and adds noise to the table of each
+    node.
 
     Attributes
     ----------
-    flavour : the limit on the size of a node's table. "theta": the average cell must be at least theta times its noise.
-        "degree": a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
-    theta : for flavour "theta", the least ratio of an average cell to its noise. A larger ratio gives smaller tables. Example:
-        `theta = [4, 8, 20]`, `flavour = "theta"`.
-    degree : for flavour "degree", the largest number of parents of a column. Example: `degree = [1, 2]`, `flavour = "degree"`.
+    flavour : the rule that limits the size of a node's table. With "theta", the average cell is at least theta times its noise.
+        With "degree", a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
+    theta : with flavour "theta", the smallest ratio of an average cell to its noise. A larger ratio gives smaller tables.
+        Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
+    degree : with flavour "degree", the largest number of parents of a column. Example: `degree = [1, 2]`, `flavour = "degree"`.
     epsilon_split : the share of the budget that selects the structure, between 0 and 1; the tables get the rest. Example:
         `epsilon_split = [0.1, 0.3]`.
     selector : the mechanism that selects the structure. Example: `selector = "exponential"`.

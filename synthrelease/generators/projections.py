@@ -172,10 +172,10 @@ class MinimumCount(Projection):
     ----------
     minimum_count : the smallest number of times that a distinct row of the released table may occur. Example: `minimum_count =
         [2, 3]`.
-    keep : the method that draws the distinct rows to keep. Each method keeps a row with the same probability. "random" draws
-        them independently, as in the paper. "spread" takes rows at equal distances along an order in which rows with rare bins
-        are adjacent, which preserves the totals of rare bins. "nested" draws in steps, as for the published births of 2014.
-        Example: `keep = "spread"`.
+    keep : the method that selects the distinct rows to keep. All methods keep a row with the same probability. "random" selects
+        rows independently, as in the paper. "spread" sorts the rows so that rows with rare bins are neighbours, and takes rows
+        at equal distances; this preserves the totals of rare bins. "nested" selects in steps, as for the published births of
+        2014. Example: `keep = "spread"`.
 
     Examples
     --------

@@ -137,7 +137,8 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
 
 class AIM(LibraryGenerator):
-    """AIM of smartnoise-synth: each round selects the table in which the model has the largest error, and measures it.
+    """AIM of smartnoise-synth works in rounds. Each round selects the table in which the model has the largest error, and
+    measures this table.
 
     Attributes
     ----------
@@ -188,7 +189,8 @@ class AIM(LibraryGenerator):
 
 
 class MST(LibraryGenerator):
-    """MST of smartnoise-synth: measures every column, and pairs of columns along a privately selected tree.
+    """MST of smartnoise-synth measures every column. It selects a tree of columns privately, and measures the pairs of this
+    tree.
 
     Examples
     --------

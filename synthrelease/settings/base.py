@@ -155,8 +155,8 @@ class ReleasedPrior(SpecTable):
 
     Attributes
     ----------
-    release : the folder of the release. `[series] earlier` must name this release, the neighbours of this release must be the
-        same, and the release must pass `verify`. Each bin of this release must lie in one bin of the new release. Example:
+    release : the folder of the earlier release. `[series] earlier` must name this release, and it must pass `verify`. Both
+        releases must have the same neighbours. Each bin of the earlier release must lie in one bin of the new release. Example:
         `release = "../births-2023"`.
     """
 

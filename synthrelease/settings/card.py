@@ -38,7 +38,7 @@ class Stripped(SpecTable):
 
 class CatalogueTable(Stripped):
     """[card.catalogue]: the publisher's words for catalogues of data (DCAT-AP, HealthDCAT-AP, Croissant, DDI, schema.org).
-    Terms of a vocabulary are given by their addresses.
+    Write a term of a vocabulary as its web address.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class CatalogueTable(Stripped):
         Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
     access : "public" means that everybody can get the released files. "restricted" means that the publisher decides. Example:
         `access = "restricted"`.
-    places : the places of the data, as terms. Example: `places =
+    places : the places of the data, each as the web address of a term. Example: `places =
         ["http://publications.europa.eu/resource/authority/country/ISR"]`.
     start : the first day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
     end : the last day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
@@ -59,14 +59,15 @@ class CatalogueTable(Stripped):
         `health_categories = ["https://example.org/health-category/registry"]`.
     health_themes : terms for diseases, treatments and similar topics. Example: `health_themes =
         ["https://www.wikidata.org/wiki/Q34581"]`.
-    coding_systems : codelists that the data use, as terms. Example: `coding_systems =
+    coding_systems : codelists that the data use, each as the web address of a term. Example: `coding_systems =
         ["https://www.wikidata.org/wiki/Q45127"]`.
-    legislation : laws under which the data are held or published, as terms. Example: `legislation =
+    legislation : laws under which the data are held or published, each as the web address of a term. Example: `legislation =
         ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
     access_body : the name of the health data access body. Example: `access_body = "Health data access body"`,
         `access_body_contact = "https://example.org/access"`.
-    access_body_contact : the web address of that body; required with `access_body`, and not allowed without it. Example:
-        `access_body = "Health data access body"`, `access_body_contact = "https://example.org/access"`.
+    access_body_contact : the web address of the health data access body. The setting is required with `access_body`, and not
+        allowed without `access_body`. Example: `access_body = "Health data access body"`, `access_body_contact =
+        "https://example.org/access"`.
     """
 
     keywords: tuple[_Plain, ...] = ()
@@ -225,8 +226,8 @@ class CardTable(CardTexts):
         "https://example.org/synthrelease-1.0.0.tar.gz"`, `program.sha256 =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     catalogue : further facts for catalogues of data. Example: `catalogue.keywords = ["births"]`.
-    en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
-    he : the texts in Hebrew, where the card's own language is another. Example: `he.title = "לידות חי"`.
+    en : the texts in English, if the card has another language. Example: `language = "he"`, `en.title = "Live births"`.
+    he : the texts in Hebrew, if the card has another language. Example: `he.title = "לידות חי"`.
     """
 
     language: Language = "en"

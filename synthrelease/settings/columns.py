@@ -128,13 +128,13 @@ class FixedWidthTable(SpecTable):
 
     Attributes
     ----------
-    columns : for each column the positions of its first and last character in a line, counted from 1. A third number gives the
-        digits after the decimal point, if the file writes no point. `init` takes the positions from a DDI codebook. Example:
-        `columns = { year = [1, 4], income = [5, 12, 2] }`.
+    columns : for each column, the positions of its first and last character in a line, counted from 1. If the file writes no
+        decimal point, a third number is the number of digits after the point. `init` takes the positions from a DDI codebook.
+        Example: `columns = { year = [1, 4], income = [5, 12, 2] }`.
     record_type : the positions of the first and last character of the record type, in a file with several record types.
         Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2,
         9], age = [10, 12] }`.
-    records : for a hierarchical file, the columns of each record type; the type of roots comes before the type of their
+    records : for a file with several record types, the columns of each type. Write the type of roots before the type of their
         members. Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = {
         household = [2, 9], age = [10, 12] }`.
     """
@@ -172,32 +172,34 @@ class InputTable(SpecTable):
 
     Attributes
     ----------
-    delimiter : the separator between two cells of a CSV file, one character. Example: `delimiter = ";"`.
-    encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), or "mixed",
-        which reads a byte that is no UTF-8 as Windows-1252. The setting also applies to files of Stata, SAS and SPSS that do
-        not name their encoding. Example: `encoding = "latin-1"`.
+    delimiter : the character between two cells of a CSV file. Example: `delimiter = ";"`.
+    encoding : the encoding of a CSV file. "latin-1" is ISO 8859-1, and "windows-1255" is for Hebrew. "mixed" reads each byte
+        that is not valid UTF-8 as Windows-1252. The setting also applies to files of Stata, SAS and SPSS that do not name their
+        encoding. Example: `encoding = "latin-1"`.
     decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
-    table : the table of a database with several tables. `--table` overrides it. Example: `table = "births"`.
+    table : the table to read, if a database has several tables. The option `--table` overrides this setting. Example: `table =
+        "births"`.
     fixed_width : the positions of columns in a file without delimiters. Example: `fixed_width.columns = { year = [1, 4], income
         = [5, 12, 2] }`.
-    missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
-        replaces the whole default, so write the empty text into it if empty cells are missing values. Example: `missing_values
-        = ["", "-9", "unknown"]`.
-    missing : the treatment of missing values, and of texts that are not a number or not a date. "drop" excludes the row. "bin"
-        keeps the row and puts it into a separate bin, under the column's `missing_label`. "error" refuses the file after the
-        budget was charged. The refusal reveals a fact about a single record, which no epsilon covers. A column may have its own
-        setting. Example: `missing = "bin"`.
+    missing_values : texts that stand for a missing value in every column. Spaces around a text do not matter. Your list
+        replaces the whole default list, so include the empty text if empty cells are missing values. Example: `missing_values =
+        ["", "-9", "unknown"]`.
+    missing : the treatment of missing values, and of texts in a column of numbers or dates. "drop" excludes the row. "bin"
+        keeps the row and puts the value into a separate bin with the label `missing_label`. "error" refuses the file, after the
+        budget was charged. This refusal reveals a fact about a single record, and the guarantee does not cover it. A column may
+        have its own setting. Example: `missing = "bin"`.
     outside : the treatment of values beyond the bounds or outside the categories. "clip" replaces a number by the nearest
-        bound, and excludes a row with an unknown category or code. "drop" excludes the row. "error" refuses the file after the
-        budget was charged, as above. A column may have its own setting; categories and codes may have "bin". Example: `outside
-        = "drop"`.
+        bound, and excludes a row with an unknown category or code. "drop" excludes the row. "error" refuses the file, after the
+        budget was charged. A column may have its own setting. A column of categories or codes may also have "bin". Example:
+        `outside = "drop"`.
     rows : the published number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy count, which
-        costs the epsilon `rows` of [budget]. A whole number is an official number that does not exceed the true number. "exact"
-        publishes the true number; then it is not protected whether a record passes the rules. If no row can be excluded, the
-        setting has no effect and no cost. Example: `rows = 150000`.
+        costs the epsilon `rows` of [budget]. A whole number is an official number of rows, which must not exceed the true
+        number. "exact" publishes the true number; then the guarantee does not protect whether a record passes the rules. If no
+        row can be excluded, the setting has no effect and no cost. Example: `rows = 150000`.
     one_row_per : "respondent" states that each row of the file is one respondent, counted once. The statement is required if a
-        column has `role = "weight"`. A file whose rows were repeated by their weights is refused. In such a file one respondent
-        would change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
+        column has `role = "weight"`. The program refuses a file in which rows were repeated by their weights. In such a file
+        one respondent would change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per =
+        "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -233,7 +235,8 @@ class InputTable(SpecTable):
 
 
 class ColumnTable(SpecTable):
-    """[columns.NAME]: a column of the released table. Everything here is public and must not be learned from the private file.
+    """[columns.NAME]: a column of the released table. All these settings are published, so do not take them from the private
+    file.
 
     Attributes
     ----------
@@ -241,41 +244,43 @@ class ColumnTable(SpecTable):
         codelist explains. Example: `kind = "integer"`.
     description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
     unit : the unit of the numbers, for the data card. Example: `unit = "years"`.
-    source : the column's name in the private file, if it differs. Example: `source = "date_of_birth"`.
-    part : reads one part of a date as the number, in a column of whole numbers: the year, quarter (1 to 4), month, week (1 to
-        53, of ISO 8601), day or weekday (1, Monday, to 7). Example: `part = "month"`.
-    minus : a column of the file with another date. The number is the days from this date to the date in `source`; with `part =
-        "year"` the completed years, as of an age. Example: `source = "discharged"`, `minus = "admitted"`.
+    source : the name of the column in the private file, if the private file has another name. Example: `source =
+        "date_of_birth"`.
+    part : the part of a date that is the number, in a column of whole numbers. A quarter is 1 to 4, a week is 1 to 53 (ISO
+        8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
+    minus : a column of the file with another date. The number is the number of days from this date to the date in `source`.
+        With `part = "year"` it is the number of completed years, as for an age. Example: `source = "discharged"`, `minus =
+        "admitted"`.
     minus_format : the format of the dates in `minus`, if it differs from `format`. Example: `source = "discharged"`, `minus =
         "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
-        day). The default is yyyy-mm-dd, which also fits files with a type for dates. With `or`, a text is read in the first
-        format that it fits. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
+        day). The default is yyyy-mm-dd, which also fits files with a type for dates. If you write several formats with `or`,
+        the program uses the first format that fits the text. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
         `bounds = [15, 74]`.
     bounds_by : the source of the bounds. The source shows readers that the bounds are not from the private file. Example:
         `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
-    categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
-        that stand for it. Required for the kind "category". A text that is listed here is never a missing value. Example:
-        `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+    categories : the list of categories, as the file writes them. If several texts stand for one category, write a table: the
+        released category, and the list of its texts. The kind "category" requires this setting. A listed text is never a
+        missing value. Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
     codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. A list gives
-        codes that are their own labels. A text names a CSV file, relative to this one, with the columns `code,label` and any
-        levels, such as the state of a municipality; each level is one of the `alternatives`. The content of the file is part of
-        the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : the representative value of each bin, by its label, for means and regressions. Each category needs a number if a
-        criterion computes with the column. The default is the middle of a numeric bin, and the edge of an open bin. The edge is
-        seldom the mean in the bin. State a public guess of this mean, never a value from the private file. `init` writes the
-        mean in the public file. Example: `numbers = { M = 0, F = 1 }`.
-    step : the grid for the rows' own values, if a criterion computes with these values. Each value is rounded to the nearest
-        multiple of the step, so criterion values are exact within half a step. The default is about a thousandth of the range
-        of the bounds. A finer grid costs time, not privacy. Example: `step = 5`.
+        codes that are their own labels. A text is the path of a CSV file, relative to this file, with the columns `code,label`.
+        Each further column is a level, such as the state of a municipality, and one of the `alternatives`. The content of the
+        file is part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
+    numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion computes
+        with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean in the bin is
+        better: state a public guess, never a value from the private file. `init` writes the mean in the public file. Example:
+        `numbers = { M = 0, F = 1 }`.
+    step : if a criterion computes with exact values, each value is first rounded to the nearest multiple of this number. The
+        default is about a thousandth of the range of the bounds. A smaller step costs time, but no epsilon. Example: `step =
+        5`.
     ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
         true`.
     role : "weight" declares the column as the design weight of a survey; each of its bins has a representative value above 0.
-        The column is modelled like any other column and multiplies no count. [calibration] may start from it. "cluster_group"
-        declares random groups of clusters: `source` is the column of `clusters` in [design], and every cluster falls into one
-        of the listed categories by a public digest of its text. Example: `kind = "category"`, `source = "tract"`, `role =
-        "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
+        The column is modelled like any other column and multiplies no count. [calibration] may start from this weight.
+        "cluster_group" declares random groups of clusters. Then `source` is the column of `clusters` in [design], and a public
+        digest of its text assigns each cluster to one of the listed categories. Example: `kind = "category"`, `source =
+        "tract"`, `role = "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
     missing : the treatment of missing values in this column. The default is the treatment under [input]. A bin of missing
         values is never merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing
         = "bin"`.
@@ -283,19 +288,19 @@ class ColumnTable(SpecTable):
         stated"`.
     missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
         Example: `missing_values = ["97", "98", "99"]`.
-    characters : the number of leading characters that make up the code: with 1, "I21.4" is "I". Missing values are recognised
-        before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
+    characters : the number of first characters of a text that form the code. With 1, "I21.4" counts as "I". Missing values are
+        recognised before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
     outside : the treatment of values outside the bounds or categories of this column. The default is the treatment under
         [input]. Categories and codes have "bin" in place of "clip": an unlisted text counts under `outside_label`, and no row
         is excluded. Example: `outside = "bin"`.
-    outside_label : the label for unlisted texts: a new one, or a listed category. The setting implies `outside = "bin"`. In an
-        alternative this category is a separate group, unless a group has its name or contains it. The default is "other".
-        Example: `outside = "bin"`, `outside_label = "all others"`.
-    alternatives : the bins of the release, each list under a name. For numbers, a list of bins that cover the bounds without a
-        gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real"), ">44". For
-        categories and codes, a table of groups, which list categories or codes (not labels). By default there is one
-        alternative: "categories", in which each category is a bin, or "codes", in which each code is a bin. Example:
-        `alternatives.coarse = ["<18", "18-64", ">64"]`.
+    outside_label : the label for unlisted texts: a new label, or a listed category. The setting implies `outside = "bin"`. In
+        each alternative this label is a separate group, unless another group has this name or contains it. The default is
+        "other". Example: `outside = "bin"`, `outside_label = "all others"`.
+    alternatives : one or more lists of bins, each with a name. The bins of numbers must cover the bounds without a gap.
+        Examples are "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real") and ">44". For
+        categories and codes, a table gives each group its categories or codes (not labels). By default there is one
+        alternative: in "categories" each category is a bin, and in "codes" each code is a bin. Example: `alternatives.coarse =
+        ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]
@@ -349,14 +354,14 @@ class RuleTable(SpecTable):
 
     Attributes
     ----------
-    never : a condition on columns; a row that meets it is excluded. A condition may use comparisons, `and`, `or`, `not`, `in`
-        and `is missing`. A comparison with a missing value is neither true nor false, so it excludes no row, and neither does
-        its negation. `column.level == 'group'` names a group of codes or categories by an alternative of the column. A rule may
-        compare two columns of numbers, as `wage > total`. If one of them has more than 1,000 numbers, only rules for the
-        released table may do so, and by bins. With [members], a rule may compare a member with its root or with the first
-        member, `age > first.age - 12`, and count members, `count(age < 18) > children`. Example: `never = "mother_age < 20 and
-        parity > 3"`.
-    applies_to : "raw" excludes such rows of the private file. "synthetic" excludes such rows from the released table. Example:
+    never : a condition on columns. Rows that meet the condition are excluded. A condition may use comparisons, `and`, `or`,
+        `not`, `in` and `is missing`. A comparison with a missing value is neither true nor false, so neither the comparison nor
+        its negation excludes a row. `column.level == 'group'` names a group of codes or categories of the alternative `level`.
+        A rule may compare two columns of numbers, such as `wage > total`. If a column has more than 1,000 possible numbers,
+        such a rule must be for the released table alone, and it compares bins. With [members], a rule may compare a member with
+        its root or the first member (`age > first.age - 12`), and count members (`count(age < 18) > children`). Example: `never
+        = "mother_age < 20 and parity > 3"`.
+    applies_to : "raw" applies the rule to the private file, and "synthetic" applies the rule to the released table. Example:
         `applies_to = ["raw"]`.
     why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
     """

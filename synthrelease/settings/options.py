@@ -58,7 +58,7 @@ class ScoutTable(SpecTable):
     delta : the delta of the scout and the release together, which is also [budget] delta; 0 for pure differential privacy.
         Example: `delta = 1e-9`, `epsilon = 2`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    rho : the cost of the scout with Gaussian noise; 0 for a pure scout. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
+    rho : the cost of the scout in rho; 0 for a scout without a delta. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
         `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`, `epsilon =
         2`, `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
@@ -67,8 +67,8 @@ class ScoutTable(SpecTable):
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     document : the SHA-256 of scout.json in the scout's folder. Example: `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`.
-    folder : the scout's folder. `release` compares scout.json in it with this table before the charge. Example: `folder =
-        "../scout"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
+    folder : the folder of the scout. Before the charge, `release` compares scout.json in this folder with this table. Example:
+        `folder = "../scout"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     """
 
@@ -128,7 +128,7 @@ class MembersTable(SpecTable):
         key is excluded. Example: `missing_keys = ["0", "99999"]`.
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
-    least : the smallest number of members; a root with fewer is excluded. Example: `least = 1`.
+    least : the smallest number of members. A root with fewer members is excluded. Example: `least = 1`.
     more : the treatment of a root with more than `most` members. "first" releases the first members in the order below. "drop"
         excludes the root with all its members. Example: `more = "drop"`.
     order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time, and
@@ -201,14 +201,14 @@ def is_total(value: Any) -> bool:
 
 
 class MarginTable(SpecTable):
-    """[[calibration.margins]]: published totals for all groups of one column, or for all combinations of groups of two.
+    """[[calibration.margins]]: published totals for all groups of one column, or for all combinations of groups of two columns.
 
     Attributes
     ----------
     columns : the one or two columns of the margin. Example: `columns = ["sex", "age"]`.
     totals : the total of each group, by its label. With two columns, each group of the first column has a table. A group is a
         category, a bin or an alternative of the column, or a coarser bin that contains whole bins of every alternative. Every
-        group needs a total. A text is the name of a CSV file, relative to this one, with a column for each of `columns` and a
+        group needs a total. A text is the path of a CSV file, relative to this file, with the columns of the margin and a
         column "total". Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`,
         `columns = ["sex", "age"]`.
     """
@@ -234,10 +234,10 @@ class CalibrationTable(SpecTable):
         `floor = 0.2`.
     tolerance : the largest difference between a weighted count and its total, as a share of the total. The totals of two
         margins may differ by the same share; the sum of the first margin is used. Example: `tolerance = 0.0001`.
-    collapse : the columns along which small groups are joined with neighbouring groups, in the order of trial. Groups are
-        neighbours in the order of their bins or of their totals. Example: `collapse = ["age"]`.
-    fewest_rows : the least number of released rows of a group. A smaller group is joined with a neighbouring one, if `collapse`
-        allows it. Example: `fewest_rows = 30`.
+    collapse : the columns whose small groups may be joined with neighbouring groups; the program tries the columns in this
+        order. The order of bins, or of totals, determines which groups are neighbours. Example: `collapse = ["age"]`.
+    fewest_rows : the smallest number of released rows of a group. A smaller group is joined with a neighbouring group, if
+        `collapse` names the column. Example: `fewest_rows = 30`.
     """
 
     source: Annotated[Line, Field(min_length=1, max_length=500)]
@@ -251,30 +251,30 @@ class CalibrationTable(SpecTable):
 
 
 class SeriesTable(SpecTable):
-    """[series]: other releases of the same register, and a plan for several years. The card shows their costs, and the total
-    for a person who is in all of them. `verify --with` checks this sum.
+    """[series]: other releases of the same register, and a plan for several years. The card shows the costs of these releases,
+    and the total for a person who is in all of them. `verify --with` checks this sum.
 
     Attributes
     ----------
     name : the name of the series. Example: `name = "Live births, yearly"`.
-    earlier : the release.json files of all earlier releases about the same persons, relative to this file, the oldest first.
-        Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
+    earlier : the paths of the release.json files of all earlier releases about the same persons, relative to this file, the
+        oldest first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
     years : the number of years in the plan, with one release each. Before the first release the plan states the cost of all
         years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example: `years =
         5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
     first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
     year : the year of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
-    epsilon : the largest epsilon of a year's release for one record: one number for all years, or one for each year. The last
-        number of a list is also the number of all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`,
-        `year = 2020`, `name = "Births"`.
+    epsilon : the largest epsilon of a year's release for one record: one number for all years, or a list with a number for each
+        year. If the list is shorter, its last number is for all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`,
+        `first = 2019`, `year = 2020`, `name = "Births"`.
     delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
     records : the largest number of records that one person has in the files of all years together. For example, it is 1 if
         nobody can be in two years, or 4 if a mother has at most four births. The default is the number in [unit] for every
         year. Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost includes
-        them, whether they are used or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years = 5`,
-        `first = 2019`, `year = 2020`, `name = "Births"`.
+        these second releases, whether they take place or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon =
+        0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     fallback_epsilon : the largest epsilon of a second release for a record. Example: `fallback_epsilon = 0.85`, `fallbacks =
         1`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     again : true marks the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`,
@@ -282,9 +282,9 @@ class SeriesTable(SpecTable):
     corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
         release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
         "Live births, yearly"`.
-    reason : the correction of the erratum. The setting is required with `corrects`, and not allowed without `corrects`.
-        Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live
-        births, yearly"`.
+    reason : what the erratum corrects. The setting is required with `corrects`, and not allowed without `corrects`. Example:
+        `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births,
+        yearly"`.
     """
 
     name: Line = Field(min_length=1, max_length=300)
@@ -390,19 +390,19 @@ def _effect(value: Any) -> Any:
 
 
 class DesignTable(SpecTable):
-    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a population use it. Without
-    this table they treat the file as a simple random sample, unless another setting excludes that. The table changes no
+    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a population use this table.
+    Without it, they treat the file as a simple random sample, unless another setting excludes this. The table changes no
     released row and no charge.
 
     Attributes
     ----------
     weight : the column with `role = "weight"`; `estimate` then answers weighted questions. Example: `weight = "design_weight"`.
-    weight_column : true adds a column "weight" with the representative value of each row's class of `weight` to the released
-        rows, at no cost. Not with [calibration], which adds its own weights. Example: `weight_column = true`, `weight =
-        "design_weight"`.
+    weight_column : true adds a column "weight" to the released rows, at no cost. It contains the representative value of the
+        row's class of weights. The setting is not allowed with [calibration], which adds its own weights. Example:
+        `weight_column = true`, `weight = "design_weight"`.
     strata : the columns of the private file that name the stratum of a row. Example: `strata = ["region"]`.
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
-        school. Only the column of `groups` may be read from it. Without `effect` and `groups` an answer has no interval for a
+        school. Only the column of `groups` may use this column. Without `effect` and `groups`, answers have no interval for a
         population. Example: `clusters = "tract"`.
     groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. For an interval for a population,
         the release needs a noisy table of this column with the columns of the share, mean or median. Example: `clusters =
@@ -438,7 +438,7 @@ class ImputationTable(SpecTable):
     copies : the number of complete copies. Differences between copies show the uncertainty of the filled values. Example:
         `copies = 10`.
     donors : the smallest number of donor rows for a missing value. Donors are released rows that agree in the columns of
-        `match`; the last columns of `match` are dropped until there are enough donors. One donor, drawn at random, gives its
+        `match`. If there are too few donors, the last columns of `match` are dropped. A donor that is drawn at random gives its
         value. Example: `donors = 20`.
     match : the columns in which donors must agree, the most important first. The default is all columns in their order.
         Example: `match = ["age", "sex"]`.
@@ -478,7 +478,8 @@ class GeographyTable(SpecTable):
     Attributes
     ----------
     column : the column of codes of the smallest areas, whose codelist has levels. Example: `column = "municipality"`.
-    levels : the levels of that codelist that become columns, the largest areas first. Example: `levels = ["region"]`.
+    levels : the levels of the codelist that become columns, from the largest areas to the smallest. Example: `levels =
+        ["region"]`.
     """
 
     column: str = Field(min_length=1)
@@ -501,7 +502,7 @@ class MarksTable(SpecTable):
 
     Attributes
     ----------
-    groups : for each new column, by its name, its 2 to 16 columns of indicators. Example: `groups = { heart = ["infarct",
+    groups : the name of each new column, with its 2 to 16 columns of indicators. Example: `groups = { heart = ["infarct",
         "failure", "stroke"], lung = ["asthma", "copd"] }`.
     most : rows with this number of indicators or more are one category. Example: `most = 3`.
     yes : the categories of a column for which the indicator applies. By default these are the categories 1, yes, y, true and t,

@@ -20,10 +20,10 @@ class QuestionTable(SpecTable):
 
     Attributes
     ----------
-    query : a condition, in the grammar of the rules, with limits between released bins. The question is the number of rows that
-        meet the condition. `query` may also be a question of `synthrelease estimate`, such as `share gestation_week < 37:
-        mother_age >= 35 against < 35`; then the only other setting is `why`. Example: `query = "mother_age >= 35 and parity ==
-        1"`.
+    query : a condition, written like the condition of a rule. Its limits must lie between released bins. The question is the
+        number of rows that meet the condition. `query` may also be a question of `synthrelease estimate`, such as `share
+        gestation_week < 37: mother_age >= 35 against < 35`; then the only other setting is `why`. Example: `query = "mother_age
+        >= 35 and parity == 1"`.
     given : a condition. The question is the share of `query` among the rows that meet this condition. Example: `given =
         "mother_age >= 35"`, `query = "gestation_week < 37"`.
     mean : a column. The question is the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
@@ -44,9 +44,9 @@ class QuestionTable(SpecTable):
 
 
 class ModelTable(SpecTable):
-    """[[models]]: a question for which the release measures separate sums. The question may ask for the mean of a column, the
-    means of groups or of two groups, a linear regression, or the ratio of two totals. All these questions share the epsilon
-    `models` of [budget]. The release publishes the measured sums and the answers.
+    """[[models]]: a question that the release measures directly, by separate sums. The question may ask for the mean of a
+    column, the means of groups or of two groups, a linear regression, or the ratio of two totals. All these questions share the
+    epsilon `models` of [budget]. The release publishes the measured sums and the answers.
 
     Attributes
     ----------

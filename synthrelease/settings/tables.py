@@ -42,14 +42,14 @@ class BudgetTable(SpecTable):
 
     Attributes
     ----------
-    generation : the budget of one fit: an epsilon for a pure family, a rho for a zero-concentrated family. If a configuration
-        has both, the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation
-        = 4`.
+    generation : the budget of one fit: an epsilon for generators without a delta, a rho for generators with a delta. If the
+        file has both, the number is rho, and a generator without a delta gets the epsilon for which epsilon^2 / 2 equals rho.
+        Example: `generation = 4`.
     generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
     limit : the largest epsilon of the whole release. A plan above this limit is refused before any data are read. Without
         `limit` only the ledger limits the release. Example: `limit = 9.98`.
-    delta : the largest delta of the whole release; guarantees of zero-concentrated families are stated at this delta. With 0
-        only pure differential privacy is allowed. Example: `delta = 1e-9`.
+    delta : the largest delta of the whole release. The epsilon of generators with a delta is stated at this delta. With 0, only
+        generators without a delta are allowed. Example: `delta = 1e-9`.
     rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
         Example: `rows = "1/20"`.
     models : the epsilon of all [[models]] together. Example: `models = "1/10"`.
@@ -90,7 +90,7 @@ class UnitTable(SpecTable):
     records_per_person : with `key`, the largest number of rows of a person that are used. Without `key`, the largest number of
         rows that a person can have in the file. Drafts have "not answered", which you must replace before a release. Example:
         `records_per_person = 12`.
-    why : the source of this number. Example: `why = "One stay a month is counted"`.
+    why : the source of `records_per_person`. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
@@ -138,25 +138,27 @@ class SelectionTable(SpecTable):
     Attributes
     ----------
     mode : the distribution of the number of rounds. "known_threshold" runs rounds until one is accepted or a random coin stops
-        the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for pure rounds (theory
-        2b.4, best distribution). "truncated_negative_binomial" draws the number from the distribution of this name (Papernot &
-        Steinke 2022). With this distribution, the cost of zero-concentrated rounds is a Renyi curve. Example: `mode =
-        "truncated_negative_binomial"`, `stop_probability = 0.02`.
+        the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for rounds without a
+        delta (theory 2b.4, best distribution). "truncated_negative_binomial" draws the number from the distribution of this
+        name (Papernot & Steinke 2022). With this distribution, the cost of zero-concentrated rounds is a Renyi curve. Example:
+        `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
     rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
         to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271
         }`, `mode = "hidden_number"`.
     stop_probability : the probability that the search stops after a rejected round (gamma of the theorem). With 0.001 a search
         without an accepted round stops after about 1,000 rounds. With 0 the search never stops without an accepted round, and
-        pure rounds cost twice their epsilon. Not for mode "hidden_number". Example: `stop_probability = 0.001`.
-    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution: 1 is the geometric distribution, 0
-        the logarithmic one. Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+        rounds without a delta cost twice their epsilon. Mode "hidden_number" does not use this setting. Example:
+        `stop_probability = 0.001`.
+    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution: 1 gives the geometric distribution,
+        and 0 the logarithmic distribution. Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability =
+        0.02`.
     test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of all
         criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example: `test =
         "joint"`, `test_epsilon = 0.2`.
     test_epsilon : the epsilon of one joint test. The setting is required with test = "joint", and not allowed with test =
         "each". Example: `test_epsilon = 0.2`, `test = "joint"`.
-    false_acceptance : for the joint test, the largest probability that it accepts a round in which a criterion exceeds its
-        threshold. Example: `false_acceptance = 0.01`.
+    false_acceptance : the largest probability that the joint test accepts a round in which a criterion exceeds its threshold.
+        Example: `false_acceptance = 0.01`.
     measurements : "fresh" measures the tables again in every round. "shared" measures the tables once for all rounds (theory 5,
         shared measurements). Example: `measurements = "shared"`.
     publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
@@ -205,12 +207,12 @@ class BundleTable(SpecTable):
 
     Attributes
     ----------
-    formats : files for statistical packages: "stata" (data.dta, and read.do, which adds representative values and errors),
-        "spss" (data.sav, which SAS reads, too), "r" (read.R, which needs only R). "stata" and "spss" need the extra `formats`.
-        Example: `formats = ["stata", "spss", "r"]`.
-    catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
-        dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook 2.5).
-        Example: `catalogues = ["dcat", "croissant", "ddi"]`.
+    formats : files for statistical packages. "stata" writes data.dta, and read.do, which adds representative values and errors.
+        "spss" writes data.sav, which SAS reads, too. "r" writes read.R, which needs only R. "stata" and "spss" need the extra
+        `formats`. Example: `formats = ["stata", "spss", "r"]`.
+    catalogues : entries for data catalogues. "dcat" writes DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
+        dcat.ttl, and needs the extra `catalogue`. "croissant" writes Croissant 1.0, for machine learning. "ddi" writes
+        DDI-Codebook 2.5. Example: `catalogues = ["dcat", "croissant", "ddi"]`.
     synthetic_names : if true, the files of rows are called synthetic-data.csv and so on, in place of data.csv. Example:
         `synthetic_names = true`.
     synthetic_column : true adds a last column "synthetic" to the files with rows, which is 1 in every row. Example:
@@ -258,9 +260,8 @@ class NotPromisedTable(SpecTable):
     ----------
     pairs : pairs of columns that lost their association in the candidates of the rehearsal. No criterion and no measured table
         contains these pairs. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
-    dependence : if true, the release promises nothing about any pair of columns. The associations in the released table may be
-    lost completely.
-        Example: `dependence = true`, `why = "Only single columns are used"`.
+    dependence : if true, the release promises nothing about any pair of columns: all associations may be lost in the released
+        table. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
     kept : a sentence for the plan and the card. The sentence states the share of the associations that fits to public data
         preserve. Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
@@ -384,62 +385,65 @@ def schema_text(name: str) -> str:
 
 
 class ReleaseFile(SpecTable):
-    """configs/NAME.toml: the columns, the space of configurations and the budget of a release.
+    """configs/NAME.toml: the columns, the generators and the budget of a release.
 
     Attributes
     ----------
-    extends : another configuration, relative to this file. Each top-level key or table that this file lacks is taken from the
-        other file as a whole. Of [card], each text that this file lacks is taken. The exceptions are `justification`, `tuning`,
-        `version`, `published`, `url` and `signed_by`, which belong to one release. Example: `extends = "births.toml"`.
-    override : single settings that replace settings of the other file, by the names of table and setting. A list is replaced as
-        a whole. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
+    extends : the path of another configuration, relative to this file. If this file lacks a top-level key or table, the program
+        takes it from the other file. If [card] lacks a text, the program takes this text, too, except `justification`,
+        `tuning`, `version`, `published`, `url` and `signed_by`, which belong to one release. Example: `extends =
+        "births.toml"`.
+    override : single settings that replace settings of the other file. Write the table and the setting, with dots between them.
+        A new list replaces the whole old list. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
     title : the title of the released data, one line. Example: `title = "Live births"`.
     description : the meaning of a row and the source of the data. Example: `description = "Singleton live births of one
         year."`.
-    acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
+    acceptance : the path of the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
     input : rules for reading the private file. Example: `input.missing = "drop"`.
     columns : one table for each released column. Example: `columns.age = { kind = "integer", bounds = [0, 99],
         alternatives.coarse = ["<18", "18-64", ">64"] }`.
     rules : plausibility rules. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
-    transformations : the alternatives of each column that a configuration may have. A column that is not named can have all its
-        alternatives. Example: `transformations.age = ["coarse", "fine"]`.
-    generators : the families of models and their settings. If a setting is a list, each value is tried, in all combinations
-        with other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1
-        }]`.
-    projections : changes to a synthetic table before it is scored. Lists of values have the same effect as for generators.
-        Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
+    transformations : for a column, the alternatives (lists of bins) that the program may use. If a column is not named, the
+        program may use all its alternatives. Example: `transformations.age = ["coarse", "fine"]`.
+    generators : the generators and their settings. If settings are lists, each combination of their values is a configuration
+        that a round may use. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split =
+        0.1 }]`.
+    projections : changes to a synthetic table before the criteria are tested. Lists of values work as for generators. Example:
+        `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
     budget : the cost of a fit, and the limit of the whole release. Example: `budget.generation = 4`.
-    selection : the distribution of the number of rounds, and the test of a round. Example: `selection.stop_probability =
+    selection : the number of rounds that a release may have, and the test of each round. Example: `selection.stop_probability =
         0.001`.
-    unit : the records of a person. Example: `unit.name = "birth"`.
-    partition : Random pieces of the rows, one for the generator and one for the criteria. Without this table both use all rows.
-        Example: `partition = { fit = 0.5, score = 0.5 }`.
-    split : The piece of the register that this release reads, where the ledger has split it. Without this table the release
-        reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
+    unit : the number of records that a person can have, and the column that identifies the person. Example: `unit.name =
+        "birth"`.
+    partition : Two random pieces of the rows, one for the generator and one for the criteria. Without this table, both use all
+        rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : The piece of the register that this release reads, if the ledger has divided the register. Without this table, the
+        release reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     members : A second table with the members of each row, such as the persons of a household. Example: `members = { key =
         "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
-    calibration : Published totals, to which the released rows are weighted after acceptance, at no cost. Example:
-        `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins = [{ columns = ["sex"],
-        totals = { F = 5100, M = 4900 } }]`.
-    series : Earlier releases of the same register. Example: `series.name = "Live births, yearly"`.
+    calibration : Published totals. After acceptance, the released rows get weights that reproduce these totals, at no cost.
+        Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins = [{ columns =
+        ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    series : Earlier releases of the same register, and a plan for several years. Example: `series.name = "Live births,
+        yearly"`.
     population : The population of which the private file is a simple random sample. Example: `population = { size = 2000000,
         sample = "simple random, without replacement", source = "Population register" }`.
     design : The survey design of the private file: its weight, strata and clusters. Example: `design = { clusters = "tract",
         effect = 1.8, source = "Survey report, table B.1" }`.
-    imputation : Complete copies of the released rows, made after acceptance and at no cost. Example: `imputation.copies = 5`.
+    imputation : Copies of the released rows in which missing values are filled, at no cost. Example: `imputation.copies = 5`.
     geography : Areas that lie within one another, such as municipalities in regions. Example: `geography = { column =
         "municipality", levels = ["region"] }`.
-    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the indicators of the row. Example:
-        `marks.groups.heart = ["infarct", "failure", "stroke"]`.
-    scout : The scout before this release, which shares its budget with it. Example: `scout = { epsilon = 2, delta = 1e-9, rho =
-        0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
+    marks : Groups of indicators, such as rare diagnoses. For each group, the release gets a column that lists the indicators of
+        a row. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    scout : The scout before this release; the two share one budget. Example: `scout = { epsilon = 2, delta = 1e-9, rho = 0.003,
+        document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
     intended_queries : questions that the release is meant to answer. The card says which error is stated for each question.
         Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
-    models : questions for which the release measures separate sums. Example: `models = [{ question = "mean parity" }]`,
+    models : questions that the release measures directly, by separate sums. Example: `models = [{ question = "mean parity" }]`,
         `budget.models = "1/10"`.
     plugins : other packages whose criteria or generators the release uses. Example: `plugins = [{ package = "copula-example",
         version = "0.1.0", sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
-    bundle : further formats of the release, at no cost. Example: `bundle.formats = ["r"]`.
+    bundle : further files of the release, such as files for Stata, at no cost. Example: `bundle.formats = ["r"]`.
     card : the steward's words on the data card. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -509,13 +513,13 @@ class ReleaseFile(SpecTable):
 
 
 class AcceptanceFile(SpecTable):
-    """acceptance/NAME.toml: the criteria that a released table meets.
+    """acceptance/NAME.toml: the criteria that a released table must meet.
 
     Attributes
     ----------
     description : the purpose for which the release must be good enough, in one sentence. Example: `description = "Means by
         age."`.
-    groups : for a column, the bins by which criteria group. Each group must consist of whole bins of every alternative.
+    groups : for a column, the groups of rows that criteria use. Each group must consist of whole bins of every alternative.
         Categories and codes need a table of groups. A text names an alternative whose bins are the groups, such as `"state"`
         for a level of a codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
     criteria : the criteria. Every criterion is computed in every round. Example: `criteria = [{ name = "rare rows", kind =
