@@ -48,7 +48,7 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("README.md", lambda: f"`configs/{FRONTIER}.toml` meets the criteria of the births at epsilon "
      f"{up(total(FRONTIER), 2)}."),
     ("README.md", lambda: f"a release of 160,000 simulated births at epsilon {up(total(FRONTIER), 2)}."),
-    ("docs/faq.md", lambda: f"For the births of this repository it is {up(total(FRONTIER), 2)}."),
+    ("docs/faq.md", lambda: f"For the births of this repository, this epsilon is {up(total(FRONTIER), 2)}."),
     ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
     ("docs/threat-model.md", lambda: f"For 10 rounds the loss is at most {float(10 * a_round(BIRTHS)):g} instead of "
      f"{up(part(BIRTHS, 'selection'), 7)}."),
@@ -65,7 +65,7 @@ STATED: list[tuple[str, Callable[[], str]]] = [
     ("docs/linked.md", lambda: f"with their hospital stays, at epsilon {up(total('visits'), 2)}."),
     ("docs/weights.md", lambda: f"Epsilon is {up(total('labour'), 2)}, without a delta"),
     ("docs/estimates.md", lambda: f"with `configs/births-published.toml`, epsilon {up(total('births-published'), 2)}."),
-    ("docs/accounting.md", lambda: f"for the births 2 × 4 = 8 instead of {up(2 * a_round(BIRTHS) + _BOTH, 2)}."),
+    ("docs/accounting.md", lambda: f"for the births 8 instead of {up(2 * a_round(BIRTHS) + _BOTH, 2)}."),
     ("docs/accounting.md", lambda: f"one round costs epsilon {float(a_round(BIRTHS)):g}, and 73 of 100"),
 ]  # fmt: skip
 """Page, and what stands there, said when it is asked: whoever collects tests loads no specification."""

@@ -48,9 +48,9 @@ class Criterion(SpecTable):
     kind : the kind of the criterion. The kind determines which further settings the criterion has.
     threshold : the largest accepted value of the criterion, in the unit of the criterion. The program compares the noisy
         criterion value with the threshold. Example: `threshold = 0.01`.
-    epsilon : the epsilon for measuring the criterion. The criterion is measured in every round, so this epsilon is a part of
-        the cost of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the
-        criterion is measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
+    epsilon : the epsilon for measuring the criterion. Every round measures the criterion, so this epsilon is a part of the cost
+        of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the criterion is
+        measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
     answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
         The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This
         setting needs [selection] measurements = "shared" and a measured table for every table that the criterion compares.

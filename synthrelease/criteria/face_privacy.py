@@ -43,8 +43,9 @@ class RareRows(Criterion):
         Example: `minimum_count = 2`.
     columns : the number of columns of the combinations that are checked. Without this setting whole rows are checked. Example:
         `columns = 3`.
-    threshold : always 0; may be omitted. Example: `threshold = 0`.
-    epsilon : always 0; may be omitted, because this criterion uses the released table alone. Example: `epsilon = 0`.
+    threshold : the threshold is always 0. You can omit it. Example: `threshold = 0`.
+    epsilon : the epsilon is always 0, because this criterion uses the released table alone. You can omit it. Example: `epsilon
+        = 0`.
 
     Examples
     --------

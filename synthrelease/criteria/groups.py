@@ -77,17 +77,17 @@ class ConditionalMean(InGroups):
     ----------
     column : the column that is averaged. Example: `column = "birth_weight"`.
     values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the representative
-        values of the released bins, as Hod & Canetti (2024) do. The criterion then does not detect differences within a bin.
-        Example: `values = "bins"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
-        Example: `by = ["age", "sex"]`.
+        values of the released bins, as Hod & Canetti (2024) do. With "bins", the criterion does not detect differences within a
+        bin. Example: `values = "bins"`.
+    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
+        bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
-    range : [lowest, highest]; values outside the range count as the nearer end of the range. So a narrow range compares means
-        of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
-    size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v) -
-        ceil(n T)) rows. Choose T as the threshold of the criterion absolute_marginal_error. A larger T means more noise in
-        small groups. With a smaller T, the mean of a group with few private rows is pulled to the middle of the range. Example:
-        `size_margin = 0.01`.
+    range : The lowest and the highest value. A value outside these limits counts as the nearer limit, so a narrow range
+        compares means of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
+    size_margin : a public bound T on the error of the share of rows in a group. Group v of the private rows is resized to m_v =
+        max(1, count_S(v) - ceil(n T)) rows, where S is the released table. Choose T as the threshold of the criterion
+        absolute_marginal_error. A larger T means more noise in small groups. With a smaller T, the mean of a group with few
+        private rows is pulled to the middle of the range. Example: `size_margin = 0.01`.
 
     Examples
     --------
@@ -304,8 +304,8 @@ class ConditionalMedian(InGroups):
     Attributes
     ----------
     column : the column whose medians are compared. The bins of this column have an order. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
-        Example: `by = ["age", "sex"]`.
+    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
+        bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : true also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
     within : the largest accepted distance between the quantiles of the file and of the release, in bins; 0 requires the same
         bin. Example: `within = 1`.

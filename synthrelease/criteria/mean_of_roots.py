@@ -56,17 +56,18 @@ class MeanOfRoots(Criterion):
     ----------
     column : a column of members or of roots. A column of roots is treated as a column that one member of each root has.
         Example: `column = "age"`.
-    number : the number h of a root. "agreement" is the share of pairs of the root's members who are in the same bin (of
-        [groups], if [groups] has the column). Only roots in which at least two members have a value count. "sum" is the sum
-        over the members of the root, and 0 without members. Every root counts. "mean" is the mean over the members of the root
-        with a value. Roots without a member with a value do not count. Example: `number = "agreement"`.
-    bins : the labels of bins (of [groups], if [groups] has the column). A member in one of these bins has the value 1, and any
+    number : the number h of a root. "agreement" is the share of pairs of members who are in the same bin, or in the same group
+        of [groups]. Roots in which fewer than two members have a value do not count. "sum" is the sum over the members of the
+        root, or 0 if the root has no members; every root counts. "mean" is the mean over the members of the root that have a
+        value; roots without such a member do not count. Example: `number = "agreement"`.
+    bins : the labels of bins, or of groups if [groups] has the column. A member in one of these bins has the value 1, and any
         other member 0. With number = "sum" and range = [0, 1], h is 1 if the root has such a member, otherwise 0. Example:
         `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
-    range : [lowest, highest]; the sum or mean of a root is clipped to this range. The noise grows with the width of the range.
-        For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number = "sum"`.
-    by : the columns of roots to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the
-        column. Example: `by = ["town"]`.
+    range : The lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with the width of
+        the range. For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number =
+        "sum"`.
+    by : the columns of roots whose bins are the groups, one grouping for each column. If [groups] has the column, the groups
+        are the bins of [groups]. Example: `by = ["town"]`.
     overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
     values : "own" uses the exact values of private members, on the grid of the column (`step`). "bins" uses the representative
         values of the released bins. Example: `values = "bins"`.

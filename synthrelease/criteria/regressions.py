@@ -88,9 +88,9 @@ class RegressionCoefficients(Criterion):
         target" means exact values of the target, and representative values of the features. "bins" means representative values
         of all columns, as in Hod & Canetti (2024). The result is a regression of a binned table, which differs from the
         regressions of the original file and of the released file. Example: `values = "own target"`.
-    ranges : [lowest, highest] for some of the columns. A value outside these limits is set to the nearer limit. The noise grows
-        with the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity
-        = [1, 10] }`.
+    ranges : For some of the columns, the lowest and the highest value. A value outside these limits counts as the nearer limit.
+        The noise grows with the most extreme values that the rules allow. The default is the bounds of the column. Example:
+        `ranges = { parity = [1, 10] }`.
     fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
         fits the line in every round, as the paper did. Example: `fit = "every_round"`.
     prior : a public guess of the regression, around which the private fit is centred.
@@ -354,9 +354,9 @@ class RegressionOneStep(RegressionCoefficients):
 
     Attributes
     ----------
-    range : [lowest, highest]; predictions are clipped to this range, which limits the residuals. Example: `range = [1400,
-        4600]`.
-    fit : always "once"; may be omitted. No regression is fitted in a round. Example: `fit = "once"`.
+    range : The lowest and the highest value, to which predictions are clipped. This limits the residuals. Example: `range =
+        [1400, 4600]`.
+    fit : this setting is always "once", so you can omit it. No regression is fitted in a round. Example: `fit = "once"`.
     fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
         "regression_prediction". Without this setting no regression is fitted. Example: `fit_epsilon = 0.2`.
     line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a measured
@@ -551,8 +551,8 @@ class RegressionPrediction(Criterion):
     ----------
     coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
         coefficients"`.
-    range : [lowest, highest]; predictions and values of the target are clipped to this range. The noise grows with the width of
-        the range. Example: `range = [1400, 4600]`.
+    range : The lowest and the highest value, to which predictions and values of the target are clipped. The noise grows with
+        the width of the range. Example: `range = [1400, 4600]`.
     bound : "range" uses the sensitivity of the paper. "lines" uses a smaller sensitivity, which follows from the two
         regressions. Example: `bound = "lines"`.
 

@@ -179,9 +179,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
 @reads_members
 class KolmogorovDistance(SharesInGroups):
-    """The largest error of a cumulative share within a group: max over groups g and bins t of |a_gt - p_gt n_g| / m_g. The
-    group has n_g private and m_g released rows; of the private rows a_gt, and of the released rows a share p_gt, are at or
-    below t.
+    """The largest error of a cumulative share within a group: max over groups g and bins t of |a_gt - p_gt n_g| / m_g. Of the
+    n_g private rows of a group, a_gt are at or below t. Of its m_g released rows, a share p_gt are at or below t.
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
@@ -201,8 +200,8 @@ class KolmogorovDistance(SharesInGroups):
     Attributes
     ----------
     column : the column whose distributions are compared. The bins of this column have an order. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
-        Example: `by = ["age", "sex"]`.
+    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
+        bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
 
     Examples
@@ -244,8 +243,8 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
 
 @reads_members
 class DifferenceInProportions(SharesInGroups):
-    """The largest error of the share of a condition within a group: max over groups g of |a_g - p_g n_g| / m_g. The group has
-    n_g private and m_g released rows, of which a_g and a share p_g meet the condition.
+    """The largest error of the share of a condition within a group: max over groups g of |a_g - p_g n_g| / m_g. Of the n_g
+    private rows of a group, a_g meet the condition. Of its m_g released rows, a share p_g meet the condition.
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
     group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion value
@@ -267,8 +266,8 @@ class DifferenceInProportions(SharesInGroups):
     column : the column of the condition. Example: `column = "hospital"`.
     bins : the labels of the bins that meet the condition. These are bins of [groups], if [groups] has the column, and otherwise
         bins that every alternative has. Example: `bins = ["yes"]`.
-    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if [groups] has the column.
-        Example: `by = ["diabetes"]`.
+    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
+        bins of [groups]. Example: `by = ["diabetes"]`.
     overall : true also compares the share among all rows. Example: `overall = false`, `by = ["diabetes"]`.
 
     Examples

@@ -130,9 +130,9 @@ class MarginalsGenerator(MeasuringGenerator):
         D is the number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
         prior.
         Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
-    only_measured : further tables that are measured but not used by the model. They are for criteria with answered_by =
-        "measurements", and for readers of published noisy tables. All tables share the budget by their weights. Example:
-        `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    only_measured : further tables that are measured but not used by the model. Criteria with answered_by = "measurements" and
+        readers of published noisy tables use them. All tables share the budget by their weights. Example: `only_measured =
+        "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private file; its path is relative to the configuration. The model is the
         distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = {
         release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =

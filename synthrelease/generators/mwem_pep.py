@@ -115,7 +115,7 @@ class CountingQueries(Generator):
 
 
 class MWEM(CountingQueries):
-    """MWEM stands for multiplicative weights and exponential mechanism. Each iteration selects one cell with the exponential
+    """MWEM combines multiplicative weights with the exponential mechanism. Each iteration selects one cell with the exponential
     mechanism, measures this cell, and corrects the model.
 
     Examples

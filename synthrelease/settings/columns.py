@@ -243,11 +243,11 @@ class ColumnTable(SpecTable):
     kind : "integer" is for whole numbers, "real" for other numbers, "category" for texts. "code" is for texts or numbers that a
         codelist explains. Example: `kind = "integer"`.
     description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
-    unit : the unit of the numbers, for the data card. Example: `unit = "years"`.
+    unit : the unit of the numbers on the data card. Example: `unit = "years"`.
     source : the name of the column in the private file, if the private file has another name. Example: `source =
         "date_of_birth"`.
-    part : the part of a date that is the number, in a column of whole numbers. A quarter is 1 to 4, a week is 1 to 53 (ISO
-        8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
+    part : the part of a date that the column contains. The kind of the column is "integer". A quarter is 1 to 4, a week is 1 to
+        53 (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
     minus : a column of the file with another date. The number is the number of days from this date to the date in `source`.
         With `part = "year"` it is the number of completed years, as for an age. Example: `source = "discharged"`, `minus =
         "admitted"`.

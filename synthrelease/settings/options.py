@@ -496,9 +496,9 @@ class GeographyTable(SpecTable):
 class MarksTable(SpecTable):
     """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column of categories that say which
     indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. The table
-    preserves the association of indicators that occur together too seldom for a separate table of each pair. The column depends
-    on its own row alone, so it costs no epsilon. Every released row has exactly these indicators. A missing value is treated as
-    an indicator that does not apply.
+    preserves the association of indicators that occur together too seldom for a separate table of each pair. Each value of the
+    column depends on its own row alone, so the column costs no epsilon. Every released row has exactly the indicators that this
+    column names. A missing value is treated as an indicator that does not apply.
 
     Attributes
     ----------
