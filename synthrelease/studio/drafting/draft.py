@@ -163,7 +163,11 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
     """
     subject = read_subject(request, Voice(progress))
     try:
-        return written(tried_in_steps(subject))
+        best = tried_in_steps(subject)
+        plans = every_way(best)
+        if (pure := without_delta(subject, best, plans)) is not None:
+            best, plans = pure, every_way(pure)
+        return written(best, plans)
     except SpecError as error:  # the message is about the public file: the user has not seen the draft
         raise no_draft(subject.file, error.problems) from None
 
@@ -211,7 +215,31 @@ def tried_in_steps(subject: Subject) -> Tried:
     return best
 
 
-def written(best: Tried) -> Draft:
+def every_way(best: Tried) -> list[Raced]:
+    """Return the plans of all measuring methods that were tried beside a draft."""
+    return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
+
+
+def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
+    """Return a draft with delta 0 that costs no more epsilon and preserves as much as a draft with delta; None without one.
+
+    With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
+    """
+    as_much = best.raced.share - CLEARLY / 2
+    if best.raced.pure or not any(plan.pure and plan.share >= as_much for plan in plans):
+        return None
+    promise = replace(subject.promise, epsilon=best.choices.limit, pure=True)
+    subject.voice.say("trying a draft with delta 0")
+    try:
+        pure = tried_in_steps(replace(subject, promise=promise))
+    except InputError:
+        return None
+    share, other = (draft.standing.kept.share or 0.0 if draft.standing.kept else 0.0 for draft in (pure, best))
+    least = needed_of(other) if pure.choices.limit < best.choices.limit else other - CLEARLY / 2
+    return pure if pure.standing.good and share >= least else None
+
+
+def written(best: Tried, plans: Sequence[Raced]) -> Draft:
     """Return the final draft, with remarks on what the plan costs and preserves, and with the pairs that it loses."""
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
@@ -222,7 +250,6 @@ def written(best: Tried) -> Draft:
         faint=tuple(pair for pair in preserved.lost if not pair.strong),
         kept=" ".join(filter(None, [preserved.words, ground.lean])),
     )
-    plans = [] if best.choices.areas else ground.race.every_way(best.raced)
     sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced)
     choices = replace(best.choices, advice=" ".join(filter(None, sentences)), race=tuple(plan.words for plan in plans))
     drafted = files_of(best.subject, choices, acceptance, ground.table)

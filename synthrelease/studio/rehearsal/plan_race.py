@@ -788,6 +788,4 @@ def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
         cheapest = min(as_much, key=lambda plan: (plan.total, -plan.share))
         fewer = so_many(round(100 * (best.share - cheapest.share)), "point")
         sentences.append(f"At epsilon {float(cheapest.total):g}, {cheapest.way} preserved {fewer} less.")
-    if not drafted.pure and any(plan.pure and plan.share >= drafted.share - CLEARLY / 2 for plan in (best, *others)):
-        sentences.append(f"A delta of 0 costs nothing here: `--pure --epsilon {float(drafted.total):g}` drafts it.")
     return " ".join(sentences)

@@ -334,7 +334,7 @@ def test_the_command_writes_both_files_and_shows_what_became_of_each_column(
     code, out, err = run(monkeypatch, capsys, *command)
     assert code == 0
     assert err.startswith("reading the public file ...\n")  # without a terminal a line for each step, and no more
-    assert len(err.splitlines()) == 5
+    assert len(err.splitlines()) == 9
     assert (tmp_path / "acceptance" / "clinic.toml").is_file()
     assert "left out" in out
     code, _, err = run(monkeypatch, capsys, *command)

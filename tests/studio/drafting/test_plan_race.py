@@ -32,7 +32,15 @@ from synthrelease.studio.drafting import draft as drafting
 from synthrelease.studio.drafting import draft as drafts
 from synthrelease.studio.drafting.coarser import FLOORS, floored
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import Ground, Tried, candidates_of, ground_of, in_order_of_use, means_budget
+from synthrelease.studio.drafting.draft import (
+    Ground,
+    Tried,
+    candidates_of,
+    ground_of,
+    in_order_of_use,
+    means_budget,
+    without_delta,
+)
 from synthrelease.studio.drafting.options import AS_KEY, UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Subject, Voice
@@ -461,10 +469,41 @@ def test_every_way_is_raced_at_the_epsilon_of_the_draft_and_at_smaller_ones_wher
         "In first trials at epsilon 2, agreements of pairs preserved the largest share of the associations. "
         "Next came published tables (11 points less), published tables with delta 0 (12 points less), tables that the "
         "generator finds (16 points less). The draft nevertheless publishes noisy tables, because readers can query them. "
-        "At epsilon 1, agreements of pairs preserved 12 points less. A delta of 0 costs nothing here: "
-        "`--pure --epsilon 2` drafts it."
+        "At epsilon 1, agreements of pairs preserved 12 points less."
     )
     assert [plan.words for plan in plans][0] == "epsilon 2, published tables: 80% (standard error 0.0%, 2 fits)"
+
+
+@pytest.mark.parametrize(
+    ("in_trials", "limit", "share", "good", "is_drafted"),
+    [
+        (0.9, 1.0, 0.87, True, True),
+        (0.9, 0.7, 0.85, True, True),  # enough, for a smaller epsilon
+        (0.9, 1.0, 0.85, True, False),
+        (0.9, 0.7, 0.82, True, False),
+        (0.9, 1.0, 0.95, False, False),  # no criteria that fits meet
+        (0.84, 1.0, 0.95, True, False),  # not tried: its first trials are worse
+    ],
+)
+def test_delta_0_is_drafted_where_a_delta_buys_nothing(
+    in_trials: float, limit: float, share: float, good: bool, is_drafted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = race(table(500, columns=3))
+    delta = SimpleNamespace(raced=replace(one.at(Fraction(1)), kept=kept(0.87)), choices=SimpleNamespace(limit=Fraction(1)))
+    delta.standing = SimpleNamespace(kept=kept(0.87), good=True)
+    standing, tried = SimpleNamespace(kept=kept(share), good=good), list[Promise]()
+    pure = SimpleNamespace(standing=standing, choices=SimpleNamespace(limit=Fraction(limit)))
+
+    def noted(subject: Subject) -> object:
+        tried.append(subject.promise)
+        return pure
+
+    monkeypatch.setattr(drafting, "tried_in_steps", noted)
+    plan = cast(Raced, SimpleNamespace(pure=True, share=in_trials))
+    subject = Subject(name="x", file=cast(Any, None), columns=(), left_out=(), voice=Voice(lambda doing: None))
+    found = without_delta(subject, cast(Tried, delta), [plan])
+    assert found is (pure if is_drafted else None)
+    assert tried == ([Promise(epsilon=Fraction(1), pure=True)] if in_trials >= 0.86 else [])
 
 
 def test_the_race_says_no_more_than_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
