@@ -54,8 +54,9 @@ class Faithfulness(Criterion):
         two halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
     at_most : the largest number of columns of `within_one_bin` in which similar rows may differ. This number is 1, or 0 if
         similar rows must be equal. Example: `at_most = 0`.
-    exact_around : for a numeric column of `within_one_bin`, a value that matters. The bin that contains this value strictly
-        inside must match exactly. Example: `exact_around = { mother_age = 37 }`.
+    exact_around : for a numeric column of `within_one_bin`, an important value, such as a legal limit. If this value lies
+        strictly inside a bin, a row in this bin is similar only to rows in the same bin. Example: `exact_around = { mother_age
+        = 37 }`.
     any_order : with [members], true compares the members of two roots in any order. The program first sorts the members of each
         root by the compared columns. So every member must have the same compared columns. Example: `any_order = true`.
 

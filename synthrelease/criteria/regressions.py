@@ -331,9 +331,9 @@ _SINGULAR = 1e-9  # Smallest eigenvalue of the synthetic correlation matrix abov
 
 
 class RegressionOneStep(RegressionCoefficients):
-    """The error of regression slopes, approximated by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|.
-    R = y - clip(X w(S)) are the residuals of the private records from the released regression w(S). m is the number of released
-    rows.
+    """The error of regression slopes, approximated by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. Here r = y
+    - clip(X w(S)) are the residuals of the private records from the released regression w(S). X are the features in standard
+    units, A_S is X'X / m in the released table, and m is the number of released rows.
 
     Records that lack one of the columns are excluded from both tables. Without such records m = n.
 

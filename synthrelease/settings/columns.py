@@ -248,9 +248,9 @@ class ColumnTable(SpecTable):
         "date_of_birth"`.
     part : the part of a date that the column contains. The kind of the column is "integer". A quarter is 1 to 4, a week is 1 to
         53 (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
-    minus : a column of the file with another date. The number is the number of days from this date to the date in `source`.
-        With `part = "year"` it is the number of completed years, as for an age. Example: `source = "discharged"`, `minus =
-        "admitted"`.
+    minus : a column of the file with another date. The column contains the number of days from this date to the date in
+        `source`. With `part = "year"` it contains the number of completed years, as for an age. Example: `source =
+        "discharged"`, `minus = "admitted"`.
     minus_format : the format of the dates in `minus`, if it differs from `format`. Example: `source = "discharged"`, `minus =
         "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a

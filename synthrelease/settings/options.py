@@ -129,8 +129,8 @@ class MembersTable(SpecTable):
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
     least : the smallest number of members. A root with fewer members is excluded. Example: `least = 1`.
-    more : the treatment of a root with more than `most` members. "first" releases the first members in the order below. "drop"
-        excludes the root with all its members. Example: `more = "drop"`.
+    more : the treatment of a root with more than `most` members. "first" releases the first members, in the order that `order`
+        states. "drop" excludes the root with all its members. Example: `more = "drop"`.
     order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time, and
         other texts alphabetically. Rows without a value come last. Members that agree in these columns are ordered by their
         released values; the order of the file has no effect. If such a column is released, its statistics describe the first
@@ -138,13 +138,13 @@ class MembersTable(SpecTable):
     reference : a column of the members' file and the text that marks the first member of a root, such as the reference person
         of a household. Example: `reference = { relation = "reference person" }`.
     size : the name of the released column with the number of members. Example: `size = "persons"`.
-    columns : the columns of a member, written as [columns.NAME]; each has one list of bins. In criteria and queries the column
-        NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind = "integer",
-        bounds = [0, 99] }`.
-    rules : plausibility rules for members, written as [[rules]]. A root is excluded if one of its members breaks a rule. A rule
-        may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of another
-        member (other.NAME; the rule then checks every two members). A rule may compare whole numbers (`age > first.age - 12`)
-        and count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never =
+    columns : the columns of a member, written like [columns.NAME]. Each column has one list of bins. In criteria and queries
+        the column NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind =
+        "integer", bounds = [0, 99] }`.
+    rules : plausibility rules for members, written like [[rules]]. A root is excluded if one of its members breaks a rule. A
+        rule may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of
+        another member (other.NAME; the rule then checks every two members). A rule may compare whole numbers (`age > first.age
+        - 12`) and count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never =
         "relation == 'spouse' and other.relation == 'spouse'" }]`.
     """
 
@@ -396,7 +396,8 @@ class DesignTable(SpecTable):
 
     Attributes
     ----------
-    weight : the column with `role = "weight"`; `estimate` then answers weighted questions. Example: `weight = "design_weight"`.
+    weight : the column with `role = "weight"`. With this setting, `estimate` answers weighted questions. Example: `weight =
+        "design_weight"`.
     weight_column : true adds a column "weight" to the released rows, at no cost. It contains the representative value of the
         row's class of weights. The setting is not allowed with [calibration], which adds its own weights. Example:
         `weight_column = true`, `weight = "design_weight"`.
@@ -537,6 +538,6 @@ def labels_of(table: ColumnTable) -> list[str]:
 
 
 class IntendedQueryTable(QuestionTable):
-    """[[intended_queries]]: a question that the release is meant to answer. The card says for each question whether a
-    criterion covers it, whether its error is bounded, or that nothing is stated.
+    """[[intended_queries]]: a question that the release is meant to answer. The card says for each question whether a criterion
+    covers it, whether its error is bounded, or whether nothing is stated.
     """

@@ -45,7 +45,8 @@ class BudgetTable(SpecTable):
     generation : the budget of one fit: an epsilon for generators without a delta, a rho for generators with a delta. If the
         file has both, the number is rho, and a generator without a delta gets the epsilon for which epsilon^2 / 2 equals rho.
         Example: `generation = 4`.
-    generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
+    generation_delta : the delta of one fit, for generators that state their guarantee by an epsilon and a delta. Example:
+        `generation_delta = 1e-10`.
     limit : the largest epsilon of the whole release. A plan above this limit is refused before any data are read. Without
         `limit` only the ledger limits the release. Example: `limit = 9.98`.
     delta : the largest delta of the whole release. The epsilon of generators with a delta is stated at this delta. With 0, only
@@ -140,8 +141,7 @@ class SelectionTable(SpecTable):
     mode : the distribution of the number of rounds. "known_threshold" runs rounds until one is accepted or a random coin stops
         the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for rounds without a
         delta (theory 2b.4, best distribution). "truncated_negative_binomial" draws the number from the distribution of this
-        name (Papernot & Steinke 2022). With this distribution, the cost of zero-concentrated rounds is a Renyi curve. Example:
-        `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+        name (Papernot & Steinke 2022). Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
     rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
         to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271
         }`, `mode = "hidden_number"`.
@@ -258,13 +258,13 @@ class NotPromisedTable(SpecTable):
 
     Attributes
     ----------
-    pairs : pairs of columns that lost their association in the candidates of the rehearsal. No criterion and no measured table
+    pairs : pairs of columns that lost their association in the tables of the rehearsal. No criterion and no measured table
         contains these pairs. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
     dependence : if true, the release promises nothing about any pair of columns: all associations may be lost in the released
         table. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : a sentence for the plan and the card. The sentence states the share of the associations that fits to public data
-        preserve. Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
+    kept : a sentence for the plan and the card. The sentence states which share of the associations was preserved in fits to
+        public data. Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
