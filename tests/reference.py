@@ -337,7 +337,7 @@ def _family(name: str) -> Iterator[str]:
         yield f'#### {family.key} = "{value}"\n'
         yield f"{_sentence(summary(model))}\n"
         own = [each for each in model.model_fields if each != family.key and words(model, each).of is not Criterion]
-        yield _table(model, own) if own else "It has no further settings.\n"
+        yield _table(model, own) if own else "This generator has no further settings.\n"
         for field in model.model_fields.values():
             inner |= dict.fromkeys(inner_models(field.annotation))
     for each in inner:

@@ -150,10 +150,10 @@ class MarginalCriterion(Criterion):
         default depends on the number of columns: up to eight columns, all tables are compared. Up to 84 columns, tables of at
         most three columns are compared, and otherwise tables of at most two columns. These defaults do not apply if `tables` is
         given. Example: `largest = 3`.
-    tables : further tables to compare, as a formula. The columns of a table are written with ":" between them. "age:(sex +
-        region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with age" every table of two
-        columns that contains age. "all columns" names the table of all columns, which compares whole rows. Example: `tables =
-        ["diabetes:hospital", "age:sex:region"]`.
+    tables : further tables that the criterion compares, written as a formula. The columns of a table are written with ":"
+        between them. "age:(sex + region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with
+        age" every table of two columns that contains age. "all columns" names the table of all columns, which compares whole
+        rows. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)

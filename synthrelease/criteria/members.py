@@ -45,10 +45,11 @@ class OfMembers(Criterion):
 
     Attributes
     ----------
-    of : with [members], the rows that the criterion compares. By default a root with all its members is one row. With
-        "members", each member is one row. With "others", each member except the first of a root is one row; the columns of the
-        first member are first.NAME. With "pairs", every two members of a root are one row, in both orders; the columns of the
-        second member are other.NAME. `column` may also be a difference, "first.age - age". Example: `of = "members"`.
+    of : with [members], this setting states which rows the criterion compares. By default, a root with all its members is one
+        row. With "members", each member is one row. With "others", each member except the first of a root is one row; the
+        columns of the first member are first.NAME. With "pairs", every two members of a root are one row, in both orders; the
+        columns of the second member are other.NAME. `column` may also be a difference, "first.age - age". Example: `of =
+        "members"`.
     """
 
     of: Of | None = None

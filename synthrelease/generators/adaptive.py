@@ -437,10 +437,10 @@ class AdaptiveGenerator(Generator):
 
     Attributes
     ----------
-    tables : the tables that may be selected, as a formula. A number in front of a table multiplies its error in the selection,
-        as in "all 2-way + 3 age:region". Single columns are always measured. A table of more than two columns can be selected
-        once the model connects its columns. A table of weight 0 is never measured; the model takes the association of its
-        columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
+    tables : the tables that the generator may select, written as a formula. A number in front of a table multiplies its error
+        in the selection, as in "all 2-way + 3 age:region". Single columns are always measured. A table of more than two columns
+        can be selected once the model connects its columns. A table of weight 0 is never measured; the model takes the
+        association of its columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
     prior : a public file with the columns of the private file; its path is relative to the configuration. The model starts from
         this file. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an
         earlier release of the same series. Example: `prior = "../public.csv"`.

@@ -122,14 +122,13 @@ class MarginalsGenerator(MeasuringGenerator):
 
     Attributes
     ----------
-    tables : the tables to measure, as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way" stands
-        for every table of two columns. "all 2-way with sex" stands for every such table that contains sex. "age:(region + sex)"
-        stands for age:region + age:sex. A number in front of a table is its weight (default 1). Each table gets a share of
-        the budget: its weight divided by the sum of all weights. After "by cells:", each weight is multiplied by the square
+    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way"
+        stands for every table of two columns. "all 2-way with sex" stands for every such table that contains sex. "age:(region
+        + sex)" stands for age:region + age:sex. A number in front of a table is its weight (default 1). Each table gets a share
+        of the budget: its weight divided by the sum of all weights. After "by cells:", each weight is multiplied by the square
         root of the table's number of cells. For a single column, the number of cells is first multiplied by (D - 1) / 2, where
         D is the number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
-        prior.
-        Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
+        prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
     only_measured : further tables that are measured but not used by the model. Criteria with answered_by = "measurements" and
         readers of published noisy tables use them. All tables share the budget by their weights. Example: `only_measured =
         "birth_sex:birth_weight + 0.5 birth_month"`.
@@ -391,7 +390,7 @@ class RareBinsGenerator(MarginalsGenerator):
     Attributes
     ----------
     rare_bins : bins whose rows are counted separately, at no further cost. The count of a rare bin gets half of the whole
-        budget. Rows in rare bins are in no measured table or sum. In their other columns, these rows are drawn like rows of the
+        budget. Rows in rare bins are in no measured table or sum. The other columns of these rows are drawn as in rows of the
         neighbouring bin, so associations of the rare bin are lost. For each bin on which the column is measured, write 1 if the
         bin is rare and 0 if not. A row in several rare bins counts only in the first of these bins, so name the rarest bin
         first. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.

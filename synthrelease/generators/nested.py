@@ -48,7 +48,7 @@ class NestedGenerator(MarginalsGenerator):
         [geography], or a single column. Each table may name one of these columns. A table without a column of areas describes
         all rows. If the tables of an area do not determine an association, it comes from the larger area. Example: `areas =
         "region > municipality"`.
-    wanted : the relative error of an average cell that you want. The first number is for tables of all rows, the next numbers
+    wanted : the relative error that you want for an average cell. The first number is for tables of all rows, the next numbers
         are for the tables of each level. The program divides the budget so that the sum of the squares of error / wanted is as
         small as possible. Numbers in front of tables multiply the shares; without `wanted`, only these numbers divide the
         budget. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
@@ -241,7 +241,8 @@ class NestedGenerator(MarginalsGenerator):
 
 
 class Nested(NestedGenerator, GaussianTables):
-    """For areas within areas. The generator measures tables of each level with Gaussian noise, and draws rows level by level.
+    """The generator is for areas within areas. It measures tables of each level with Gaussian noise, and draws rows level by
+    level.
 
     Examples
     --------
@@ -259,8 +260,7 @@ class Nested(NestedGenerator, GaussianTables):
 
 
 class NestedPure(NestedGenerator):
-    """For areas within areas. The generator works like "nested", but with Laplace noise. The guarantee has no delta, but many
-    tables have more noise.
+    """The generator works like "nested", but with Laplace noise. The guarantee has no delta, but many tables have more noise.
 
     Examples
     --------

@@ -94,8 +94,8 @@ class ScoutTable(SpecTable):
 
 class SplitTable(SpecTable):
     """[split]: one of the pieces into which `synthrelease ledger split` has divided the register. A secret key divides the
-    register once, for all years. Releases from different pieces spend the budgets of different records. The released statistics
-    describe the piece.
+    register once, for all years. Different pieces contain different records. As long as a record keeps its number, its privacy
+    loss is the cost of its own piece. The released statistics describe the piece.
 
     Attributes
     ----------

@@ -145,10 +145,9 @@ class SelectionTable(SpecTable):
     rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
         to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271
         }`, `mode = "hidden_number"`.
-    stop_probability : the probability that the search stops after a rejected round (gamma of the theorem). With 0.001 a search
-        without an accepted round stops after about 1,000 rounds. With 0 the search never stops without an accepted round, and
-        rounds without a delta cost twice their epsilon. Mode "hidden_number" does not use this setting. Example:
-        `stop_probability = 0.001`.
+    stop_probability : the probability that the search stops after a rejected round. With 0.001 a search without an accepted
+        round stops after about 1,000 rounds. With 0 the search never stops without an accepted round, and rounds without a
+        delta cost twice their epsilon. Mode "hidden_number" does not use this setting. Example: `stop_probability = 0.001`.
     shape : for mode "truncated_negative_binomial", the parameter eta of this distribution: 1 gives the geometric distribution,
         and 0 the logarithmic distribution. Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability =
         0.02`.
