@@ -364,7 +364,7 @@ class Counts:
     def __init__(self, layout: Layout, codes: np.ndarray, counts: np.ndarray | None = None):
         codes = np.asarray(codes, dtype=np.int64)
         if not layout.has_codes:
-            raise ValueError("expected a layout that has codes, found a wider one")
+            raise ValueError("expected a layout whose cells have codes, found a larger layout")
         self.layout = layout
         self._words: tuple[np.ndarray, ...] | None
         self._bins: Sequence[np.ndarray] | None = None
@@ -428,7 +428,7 @@ class Counts:
     def codes(self) -> np.ndarray:
         """Return the (n_cells,) int64 codes of the cells, increasing. Raises ValueError if the layout has no codes."""
         if not self.layout.has_codes:
-            raise ValueError("expected a table whose layout has codes, found a wider one")
+            raise ValueError("expected a table whose cells have codes, found a larger table")
         return self.words[0]
 
     @property

@@ -54,7 +54,7 @@ class DateFormat:
 
     def __post_init__(self) -> None:
         if are_exchanged(self.text.split(OR)):
-            raise Unexpected("date formats of which no two differ only in the places of day and month", repr(self.text))
+            raise Unexpected("date formats that do not differ only in the order of day and month", repr(self.text))
         for directives in map(_DIRECTIVE.findall, self.text.split(OR)):
             names = ["m" if name == "b" else name for name in directives]
             if unknown := [name for name in directives if name not in _DIGITS]:

@@ -82,7 +82,7 @@ def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: 
 
 
 MOST_TRIES = 100
-"""Number of donors that are drawn in search of allowed values, before the number of columns that must agree is reduced."""
+"""This many donors are drawn in search of allowed values. Then donors need to agree in fewer columns."""
 
 
 class NotImputed(Exception):
@@ -155,7 +155,7 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
         donors = np.flatnonzero(~empty[:, lacking].any(axis=1))
         if not len(donors):
             names = ", ".join(table.layout.columns[column] for column in columns)
-            raise NotImputed(f"some rows lack {names}, and no released row has all of these")
+            raise NotImputed(f"some rows lack {names}, and no released row has all these columns")
         yield Pattern(columns=columns, recipients=np.flatnonzero(kind.ravel() == number), donors=donors)
 
 
@@ -230,7 +230,7 @@ def _drawn(
             copy, block = copy[~allowed], block[~allowed]
     if (donor_cells < 0).any():
         names = ", ".join(table.layout.columns[column] for column in pattern.columns)
-        raise NotImputed(f"some rows lack {names}, and the rules exclude the values of every released row that has these")
+        raise NotImputed(f"some rows lack {names}, and no released row has values of these columns that the rules allow")
     return donor_cells
 
 

@@ -79,7 +79,7 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
-            raise TypeError("expected a rule on single columns, found one that counts or compares columns")
+            raise TypeError("expected a rule on single columns, found a rule that counts or compares columns")
         column, view = (upper, (-1, 1)) if part.column == upper.name else (lower, (1, -1))
         true, false = _of_bins(part, column)
         return true.reshape(view), false.reshape(view)

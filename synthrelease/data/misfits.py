@@ -28,9 +28,9 @@ SAME_NUMBER = (
 )
 
 ADVICE = (
-    "This message shows no rows, no values and no number of rows. Its content comes from the private file "
-    "and is not covered by the privacy budget: do not change bounds, bins or categories because of it. Settings that work for "
-    'any file, and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
+    "This message shows no rows, no values and no number of rows. Its content comes from the private file and is not covered "
+    "by the privacy budget. So do not change bounds, bins or categories because of it. These settings work for "
+    'any file and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
 """`check` reports a column if more than one row in `MANY` has no value that fits a bin. It reports the keys of members if more
@@ -38,8 +38,8 @@ than one in `MANY` has no root.
 """
 
 MEND = (
-    "A release counts such texts as missing values. Correct the public file, or list the texts as missing_values. If every row "
-    "has such a text, check the settings decimal, delimiter and format."
+    "A release counts such texts as missing values. Correct the public file, or list these texts as missing_values. If every "
+    "row has such a text, check the settings decimal, delimiter and format."
 )
 
 

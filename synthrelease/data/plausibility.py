@@ -305,7 +305,7 @@ class FillerRows:
         if raw.records or raw.counted:
             self._kept = np.flatnonzero(~raw.forbidden(self._digits(np.arange(_TRIED))))
             if not len(self._kept):
-                raise RuleError("rules that some row can satisfy", f"no such row among {_TRIED:,} rows of a public sequence")
+                raise RuleError("rules that some row can satisfy", f"no such row among {_TRIED:,} tried rows")
 
     def first(self, size: int) -> Counts:
         """Return the counts of the first `size` rows of the sequence."""

@@ -163,5 +163,5 @@ def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str,
     parts[word] = at.strip()
     empty = [name for name, part in parts.items() if name and not part]
     if empty:
-        raise InputError(f"{cut(text, 200)!r}: expected something after {empty[0]!r}, found nothing.")
+        raise InputError(f"{cut(text, 200)!r}: expected a column or condition after {empty[0]!r}, found nothing.")
     return parts.pop(""), parts

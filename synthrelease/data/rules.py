@@ -77,7 +77,7 @@ class Domain:
 
 
 IS_MISSING = "is missing"
-"""The only operator that is never unknown. It takes no value."""
+"""The only operator that is never unknown. No value follows it."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class _Parser:
         """Parse a column and the number that is added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
-            raise RuleError("count(...) before the comparison, not after it", "'count('")
+            raise RuleError("count(...) on the left side of the comparison", "'count('")
         if name not in self.columns:
             raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
         self._check_number(name)
@@ -284,7 +284,7 @@ class _Parser:
     def _check_number(self, name: str) -> None:
         domain = self.columns[name]
         if domain.kind not in ("integer", "real") or domain.bounds is None:
-            raise RuleError("numeric columns where a rule compares columns or counts", f"{name!r}, of the kind {domain.kind}")
+            raise RuleError("numeric columns in a comparison of columns or counts", f"{name!r}, of the kind {domain.kind}")
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return self.columns[name].bounds or (0, 0)

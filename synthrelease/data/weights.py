@@ -343,8 +343,8 @@ def _rake(
         return weights, MOST_CYCLES
     margin = margins[int(np.argmax(deviations))]
     raise NotCalibrated(
-        f"after {MOST_CYCLES} cycles of raking a weighted count of the margin {margin.name} still differed by "
-        f"{100 * worst:.3g}% from its total: with the rows of this table the margins cannot be met together"
+        f"after {MOST_CYCLES} cycles of raking, a weighted count of the margin {margin.name} still differs by "
+        f"{100 * worst:.3g}% from its total. The rows of this table cannot meet all margins together"
     )
 
 

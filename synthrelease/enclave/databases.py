@@ -144,7 +144,7 @@ NO_TEXT = "synthrelease.no_text"
 """Name of the error handler for a text with bytes that are not UTF-8. The function replaces the string by a string that no
 specification contains."""
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
-_BROKEN = "expected a table that can be read to its end, found one that cannot."
+_BROKEN = "the table cannot be read to its end."
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

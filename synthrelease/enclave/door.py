@@ -212,7 +212,7 @@ class Door:
 
     def _check_whole(self) -> None:
         if self._divided:
-            raise BudgetError("Refused: the table was divided, and only its pieces may be read. No private count was read.")
+            raise BudgetError("Refused: the table was divided, so only its pieces can be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
         """Return changed counts with the same meter. This reveals nothing except the number of rows."""

@@ -45,7 +45,7 @@ from synthrelease.sources.source import Source, check_members, unwritten
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""
 _SEED = 19  # Seed for drawing the rows of persons from public files
-UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
+UNFORESEEN = "the file cannot be read. The cause is not shown, because it may contain private values."
 
 
 def ingest(
@@ -229,7 +229,7 @@ def _read(
         if index == KEYS and often:
             (unread if rows == read else many).append(NO_ROOTS if rows == read else SOME_ROOTS.format(rows, read))
         elif index != KEYS and (often or kind == WRONG):
-            so = f" That is so in more than one row in {MANY}." if often else ""
+            so = f" More than one row in {MANY} has such a value." if often else ""
             (unread if kind == WRONG else many).append(messages[index, kind] + so)
     wrong, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
     return _KeptRows(kept=raw.filter(counted.cells), n_file=counted.n_rows, fits=fits, unread=wrong, many=of_many)

@@ -139,7 +139,7 @@ def read_codebook(path: str | Path) -> Codebook:
             declared = _DECLARED.match(data)
             text = data.decode(declared[1].decode() if declared else "utf-8-sig")
     except OSError as error:
-        problem = f"a codebook that can be read, found none ({error.strerror})"
+        problem = f"a readable codebook, found none ({error.strerror})"
     except (UnicodeDecodeError, LookupError):
         problem = f"a codebook in {'its declared encoding' if declared else 'UTF-8'}, found other bytes"
     if problem:
@@ -152,7 +152,7 @@ def read_codebook(path: str | Path) -> Codebook:
     except json.JSONDecodeError as error:
         problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
     except RecursionError:
-        problem = "expected JSON with a few levels of nesting, found too many levels"
+        problem = "expected JSON with fewer levels of nesting"
     except ElementTree.ParseError as error:
         problem = "expected XML, found an error in line {}, column {}".format(*error.position)
     except (_UnreadableCodebook, Unexpected, ValueError, csv.Error) as error:
@@ -170,13 +170,13 @@ def _of_ddi(text: str) -> Codebook:
     A codebook that defines entities is refused, because an entity may refer to another file or expand without limit.
     """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise _UnreadableCodebook("the codebook has a document type declaration: expected no declaration, found a declaration")
+        raise _UnreadableCodebook("the codebook has a document type declaration, which is not allowed")
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     variables = root.findall(".//dataDscr/var")
     if not variables:
-        raise _UnreadableCodebook("the codebook has no variables: expected the variables of a file (dataDscr/var), found none")
+        raise _UnreadableCodebook("the codebook describes no variables (dataDscr/var)")
     groups = {
         group.get("rectype", ""): group
         for group in root.findall(".//fileStrc[@type='hierarchical']/recGrp")

@@ -24,9 +24,9 @@ from synthrelease.scouting.codebook import CodebookEntry
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 """Names of three cells: for strings that are no number, for strings that the codebook does not list, and for missing values."""
 SMALLEST, LARGEST = -6, 12
-"""Powers of ten between which numbers without bounds are counted. Larger numbers count in the outermost cells."""
+"""Numbers without bounds are counted between these powers of ten. Larger numbers count in the outermost cells."""
 STEPS = 50
-"""The largest number of steps into which a cell that holds all numbers is cut for the second table."""
+"""For the second table, a cell with all numbers is divided into at most this number of steps."""
 FULL, EMPTY = 4.0, 2.5
 """Limits in standard deviations of the noise. Cells with counts above `FULL` are cut, into steps with counts of `FULL` on
 average; counts up to `EMPTY` are treated as 0."""
@@ -246,8 +246,7 @@ def scouted_columns(
     unsaid = [name for name, column in zip(names, columns, strict=True) if column is None]
     if unsaid or not names:
         raise InputError(
-            "expected a codebook that describes each column, found no description of "
-            f"{listing(unsaid or ['any column'])}. "
+            f"expected a codebook that describes each column, found no description of {listing(unsaid or ['any column'])}. "
             'Set "kind" to "integer", "number" or "text", list the codes, or use --leave-out. Nothing was read.'
         )
     asked = tuple(column for column in columns if column is not None)
@@ -259,7 +258,7 @@ def scouted_columns(
         expected = "min below max, and whole numbers as bounds and limits of integers"
         raise InputError(f"expected {expected}, found other settings for {listing(wrong)}. Nothing was read.")
     if len(asked) < 2:
-        raise InputError(f"a scout needs two columns: expected at least two, found only {listing(names)}. Nothing was read.")
+        raise InputError(f"a scout needs at least two columns, found only {listing(names)}. Nothing was read.")
     return asked
 
 

@@ -87,7 +87,7 @@ def _promise(document: ScoutDocument) -> str:
     plus, both = ("", "") if cap.pure else (f", plus {delta}", f" and delta {delta}")
     return (
         f"Take any two private files of {document.rows:,} {_things(document)}, where {who} of the first file is replaced in "
-        f"the second. The probability of any set of scouts from one file is at most e^{decimal_text(cap.alone)} times its "
-        f"probability from the other file{plus}. This scout and one later release of the same rows together have epsilon "
+        f"the second. The probability of any set of scout results from one file is at most e^{decimal_text(cap.alone)} times "
+        f"its probability from the other file{plus}. This scout and one later release of the same rows together have epsilon "
         f"{decimal_text(cap.epsilon)}{both}. This cap was fixed before the file was read."
     )

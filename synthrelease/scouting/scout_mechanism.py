@@ -20,7 +20,7 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, discrete_laplace, rounded_gaussian
 
 MOST_ROWS = 50_000
-"""The largest number of rows from which the dependence is computed. From a larger file, this many rows are drawn at random."""
+"""The dependence is computed from at most this number of rows, drawn at random from a larger file."""
 
 
 def with_noise(

@@ -87,7 +87,7 @@ ENCODINGS = {
     "windows-1255": "Windows-1255",
     "mixed": "UTF-8 and Windows-1252",
 }
-"""Names of encodings in messages, by the names in the settings, which are also Python's names."""
+"""Names of encodings for messages, by the names in the settings (which are Python's names)."""
 
 
 IMPUTING = {
@@ -95,7 +95,7 @@ IMPUTING = {
     *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
     *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
 }
-"""Words that mean: fill missing values from other rows of the private file."""
+"""Words for methods that would fill missing values from other rows of the private file."""
 
 
 def _missing_rule(value: Any) -> Any:
@@ -145,7 +145,7 @@ class FixedWidthTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.record_type is None) == bool(self.records) or bool(self.columns) == bool(self.records):
-            yield Unexpected("columns alone, or record_type and records")
+            yield Unexpected("either columns, or record_type and records")
         tables = [self.columns, *self.records.values()]
         positions = [*(position for table in tables for position in table.values()), self.record_type or (1, 1)]
         for first, last, *decimals in positions:
@@ -415,11 +415,11 @@ def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mappin
 # Messages about a file that cannot be read as [input] says: what was expected and found, never a value, and what to do.
 
 EXPECTED = "expected a file with a header and rows"
-CUT = "the file is incomplete: expected a whole file, found a file that is cut off, damaged or unreadable."
-TOO_LONG = "a row is too long: expected rows that fit into the memory of this machine, found longer rows."
+CUT = "the file is cut off, damaged or unreadable: expected a complete file."
+TOO_LONG = "a row is too long for the memory of this machine."
 FORMATS = "CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database"
 _SAVE = " (in Excel, save the sheet as 'CSV UTF-8')"
-_CODEBOOK = " (a DDI codebook: give its fixed-width data to `init --from`, and the codebook to --codebook)"
+_CODEBOOK = " (a DDI codebook: use it as --codebook, and its fixed-width data as `init --from`)"
 OTHER_FORMATS = {
     b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
     b"<?xml": f"an XML file{_CODEBOOK}", b"<!DOCTYPE": "a web page", b"<html": "a web page",
@@ -474,13 +474,13 @@ def wrong_quotes(long: bool, longest: int, row: int) -> str:
     """Return the message about quotes that are not in pairs. If `long`, another possible cause is a field that is too long."""
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
-        return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."
+        return f"{expected}, found an open quote or a longer field in {_place(row)}."
     expected = "expected quotes in pairs around a field"
-    return f"{expected}, found a quote that is not closed or text after a closing quote in {_place(row)}."
+    return f"{expected}, found an open quote or text after a closing quote in {_place(row)}."
 
 
 def damaged(kind: str) -> str:
-    return f"expected a whole {kind} file, found one that is cut off, damaged or unreadable."
+    return f"the {kind} file is cut off, damaged or unreadable."
 
 
 def utf_16(encoding: str) -> str:
@@ -495,7 +495,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."
     elif len(missing) == len(needed):
-        advice = "Is the first line a header?"
+        advice = "Check that the first line of the file is a header."
     else:
         advice = "Set source for a column that has another name in the file."
     actual = "none of them" if len(missing) == len(needed) else f"no {listing(missing)}"

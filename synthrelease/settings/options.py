@@ -24,7 +24,7 @@ PositiveFraction = Annotated[Fraction, Field(gt=0)]
 SIMPLE = "simple random, without replacement"
 """The only sampling design for which the guarantee for a population is proved."""
 YES = ("1", "yes", "y", "true", "t")
-"""Categories that stand for an indicator by default, in small or capital letters."""
+"""By default, these categories stand for an indicator, in small or capital letters."""
 
 
 class PartitionTable(SpecTable):
@@ -340,7 +340,7 @@ class SeriesTable(SpecTable):
                 yield f"{stated_fields[0]} belongs to a plan over years, so the table also needs years"
             return
         if missing := [name for name, value in needed.items() if value is None]:
-            yield f"a plan over years needs {missing[0]}"
+            yield f"a plan over years also needs {missing[0]}"
         last = (self.first or 0) + self.years - 1
         if not (self.first or 0) <= (self.year or 0) <= last:
             yield f"year must be a year of the plan, {self.first} to {last}; it is {self.year}"

@@ -40,7 +40,7 @@ class QuestionTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not (self.query.strip() or self.mean):
-            yield "a condition as query, or a column as mean, is needed"
+            yield "a question needs a condition (query) or a column (mean)"
 
 
 class ModelTable(SpecTable):

@@ -61,7 +61,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
     except RecursionError:
         raise SpecError.at(path, "", f"at most {MAX_DEPTH} tables or lists inside each other", "more") from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
-        actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
+        actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a longer number"
         raise SpecError.at(path, "", "valid TOML", actual) from None
     problems = [
         Problem(file=str(path), path=dotted(steps), expected=expected, found=value_text(value))

@@ -67,7 +67,7 @@ class BudgetTable(SpecTable):
 
 
 RANDOM: Final = "random"
-"""The value of [unit] first_by that orders the rows of a person at random."""
+"""With this value of [unit] first_by, the rows of a person are in random order."""
 NOT_ANSWERED = "not answered"
 """The value of [unit] records_per_person in a draft, if nobody has said how rows belong to persons. Releases refuse it."""
 

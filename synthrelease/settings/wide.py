@@ -36,7 +36,7 @@ def with_members(
     """
     wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
     if table.least == table.most:
-        all_rules.append(RuleTable(never=f"{table.size} > {table.most}", why="Every root has as many members."))
+        all_rules.append(RuleTable(never=f"{table.size} > {table.most}", why="Every root has this number of members."))
     for slot in range(1, table.most + 1):
         for plain, column in table.columns.items():
             name = slot_name(plain, slot)
@@ -297,7 +297,7 @@ def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorCo
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
     column = IndicatorColumn(
         kind="category",
-        description=f"Which of {', '.join(marks)} apply",
+        description=f"Indicators that apply, out of {', '.join(marks)}",
         missing="drop",
         outside="drop",
         categories=[*sets, *([_or_more(most)] if most <= len(marks) else [])],

@@ -48,7 +48,7 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
             if part.path_in_schema in needed and part.total_uncompressed_size > most:
                 raise InputError(
                     f"column {part.path_in_schema!r}: expected texts of at most {LONGEST_TEXT} characters, most of them short, "
-                    f"found a part of the file in which the column takes more than {MOST_BYTES // 2**20} MB of memory, and "
+                    f"found a part of the file in which this column takes more than {MOST_BYTES // 2**20} MB of memory, and "
                     f"more than {BYTES_PER_ROW} bytes a row."
                 )
 

@@ -28,7 +28,7 @@ from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 
 # Dialects of SQLAlchemy that read spreadsheets and other files without column types.
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
-_WHY = "it may infer the type of a column from the first rows, so that one row would change how other rows are read."
+_WHY = "it may infer the type of a column from the first rows. Then one row would change how other rows are read."
 
 
 def check_driver(uri: str) -> None:
@@ -51,7 +51,7 @@ State = tuple[str, ...]
 """Size, time of the last change and inode number of a file. These numbers stay equal as long as nobody writes to the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
 """Function that lists the files of a table as they are now. Each item has the files that are counted together."""
-CHANGED = "a file has changed: expected files that do not change while they are read, found a changed file."
+CHANGED = "a file has changed while it was read. Read files that nobody is writing."
 
 
 def is_pattern(text: str) -> bool:
@@ -104,14 +104,14 @@ def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
         entries = listed()
         kinds = ["folders" if entry.is_dir() else "" if _is_table(entry) else "other files" for entry in entries]
     except (OSError, ValueError):
-        entries, kinds = [], ["something that cannot be opened"]
+        entries, kinds = [], ["a file that cannot be opened"]
     _check(what, kinds or ["none"])
     return entries
 
 
 def _check(what: str, kinds: Sequence[str]) -> None:
     if wrong := next(filter(None, kinds), ""):
-        advice = " Folders of partitions are not read. Write the table without partitions." if wrong == "folders" else ""
+        advice = " Folders of partitions cannot be read. Write the table without partitions." if wrong == "folders" else ""
         raise InputError(f"expected {what} with Parquet or CSV files alone, found {wrong} in it.{advice}")
 
 
@@ -134,7 +134,7 @@ def state_of(file: Path) -> State:
     except OSError:
         status = None
     if status is None:
-        raise InputError("a file was removed: expected files that exist until they are read, found that a file was removed.")
+        raise InputError("a file was removed before it was read.")
     return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
 
 
@@ -212,8 +212,8 @@ class Source:
             return source
         if "@" in text or _SECRET_IN_ADDRESS.search(text):
             raise InputError(
-                "expected the URI of a database without user and password, found a URI that may hold them (it is not shown). "
-                f"Put user and password into the environment variables {USER} and {PASSWORD}."
+                "expected the URI of a database without user and password, found a URI that may contain them. The URI is not "
+                f"shown. Put user and password into the environment variables {USER} and {PASSWORD}."
             )
         check_driver(text)
         return cls(uri=text, table=table)

@@ -30,11 +30,11 @@ WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
 """Tables that do not change the computation of a release, and can be changed after the release. The digest does not cover these
 settings, except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
 PATHS = ("extends", "override")
-"""Settings that name another configuration, or that change its settings."""
+"""Settings that name another configuration, or change settings of the other configuration."""
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
-"""First characters of the name of a public table, if the name is the digest of its content."""
+"""The name of a public table starts with these characters if the rest is the digest of its content."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,7 +72,7 @@ def _categories(table: ColumnTable) -> _AtomicBins:
     for index, (label, spellings) in enumerate(texts.items()):
         _require(spellings, "categories", f"at least one text of the file for {label!r}", "an empty list")
         for text in spellings:
-            _require(text not in values, "categories", "each text of the file under one category", f"{text!r} under two")
+            _require(text not in values, "categories", "each text of the file for one category only", f"{text!r} under two")
             values[text] = index
     _known("numbers", table.numbers, labels)
     return _AtomicBins(values=values, members=labels, labels=labels, numbers=tuple(map(table.numbers.get, labels)))
@@ -85,7 +85,7 @@ def _codes(table: ColumnTable) -> _AtomicBins:
     _require(not table.numbers, "numbers", why, "some")
     _require(not table.ordered, "ordered", "no such setting, because codes have no order", "true")
     if isinstance(table.codes, str):
-        raise ColumnError("codes", "a table of codes with their labels, or a file that is there", repr(table.codes))
+        raise ColumnError("codes", "a table of codes with their labels, or an existing file", repr(table.codes))
     codes, labels = tuple(table.codes or ()), tuple((table.codes or {}).values())
     _require(codes, "codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
     _require(len(codes) <= MAX_BINS, "codes", f"at most {MAX_BINS} codes", f"{len(codes)}")
@@ -265,7 +265,7 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
         return {**table, "codes": dict(codelist.labels)}  # this mistake is reported later, when tables are checked
     for level in codelist.levels:
         if level in listed:
-            raise problem(f"alternatives.{level}", "a name that no level of the codelist has", repr(level))
+            raise problem(f"alternatives.{level}", "a name that is not a level of the codelist", repr(level))
     return {**table, "codes": dict(codelist.labels), "alternatives": {**listed, **codelist.levels}}
 
 
@@ -380,11 +380,11 @@ def build_column(
         column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
-        raise ColumnError("outside_label", "this setting only together with outside = 'bin'", f"outside = {column.outside!r}")
+        raise ColumnError("outside_label", "this setting only if outside = 'bin'", f"outside = {column.outside!r}")
     if column.missing == "bin":
         return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
     if table.missing_label is not None:
-        raise ColumnError("missing_label", "this setting only together with missing = 'bin'", f"missing = {column.missing!r}")
+        raise ColumnError("missing_label", "this setting only if missing = 'bin'", f"missing = {column.missing!r}")
     return column
 
 
@@ -418,7 +418,7 @@ def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
     if label in taken or label in (groups or ()):
         raise ColumnError("missing_label", "a label that no bin and no group of the column has", repr(label))
     if column.kind != "category" and _is_bin(label, column.kind == "integer"):
-        raise ColumnError("missing_label", "a label that does not look like a number", repr(label))
+        raise ColumnError("missing_label", "a label that cannot be read as a number", repr(label))
     return replace(
         column,
         atoms=column.atoms.with_missing(label),
@@ -502,10 +502,10 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
     """Return the formats of the dates in `source` and in `minus`. The result is None for a column without such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
-        raise ColumnError("minus_format", "this setting only beside minus (format of those dates)", repr(table.minus_format))
+        raise ColumnError("minus_format", "this setting only with minus, as the format of its dates", repr(table.minus_format))
     if not of_dates:
         if table.format is not None:
-            raise ColumnError("format", "this setting only beside part or minus (format of dates)", repr(table.format))
+            raise ColumnError("format", "this setting only with part or minus, as the format of dates", repr(table.format))
         return None, None
     if table.kind != "integer":
         raise ColumnError(of_dates[0], "this setting only in a column of whole numbers (integer)", f"kind = {table.kind!r}")

@@ -47,7 +47,7 @@ class Geography:
         """Return a text with the number of areas on each level, and the noise in the number of rows of an area."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
-            f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area, and in one cell, for a file "
+            f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area and of one cell, for a file "
             f"of {rows:,} rows (see --rows):"
         ]
         for family, noise in self.noise.items():
@@ -75,7 +75,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
             expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
             problems.add("geography.levels", expected, repr(level))
         elif level in release.columns:
-            problems.add("geography.levels", "levels that no other column has as its name", repr(level))
+            problems.add("geography.levels", "levels with names that no other column has", repr(level))
         elif not level.isidentifier():
             problems.add("geography.levels", "names made of letters, digits and underscores", repr(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
@@ -85,7 +85,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     if lowest.characters is not None:
         problems.add(f"columns.{table.column}.characters", "no such setting with [geography]", str(lowest.characters))
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
-        expected = "an outside_label that no area has, because it is a separate area on every level"
+        expected = "an outside_label that no area has, because this label is a separate area on every level"
         problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
@@ -173,7 +173,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     """Add a problem for each mistake in the counted columns, and in the categories that stand for an indicator."""
     if release.linked is not None:
-        problems.add("marks", "no such table if a second file contains members of a row", "both")
+        problems.add("marks", "no such table with [members]", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:
         actual = f"{len(release.columns)} and {len(table.groups)} of groups"
         problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
@@ -198,7 +198,7 @@ def _check_marks(name: str, marks_table: MarksTable, release: ReleaseFile, probl
     labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
     marks = list(dict.fromkeys(marks_table.marks_of(name, column)))
     if not marks:
-        expected = f"the categories of {name!r} that count as indicators, because not exactly one is among {listing(YES)}"
+        expected = f"the categories of {name!r} that stand for an indicator, because not exactly one is among {listing(YES)}"
         problems.add("marks.yes", expected, "nothing")
     elif strange := [label for label in marks if label not in labels]:
         problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))

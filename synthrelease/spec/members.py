@@ -19,7 +19,7 @@ from synthrelease.spec.record import without_key
 
 _PROTECTED = (
     "Members: a record is a row of the first table (a root, such as a household) with all its members, in any number. Epsilon "
-    "covers any change of one record: of one member or of all members. A person in several roots is protected with epsilon "
+    "covers any change of one record, of one member or of all members. A person in several roots is protected with epsilon "
     "times the number of these roots. A move from one root to another is protected with twice epsilon. The number of roots is "
     "published, so a move that changes this number is not protected: a move to a root that was not in the file, or a move of "
     "the last row of a root."
@@ -35,7 +35,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
     """
     protected = _PROTECTED + f" All {without_key(linked.missing_keys)} are excluded." * bool(linked.missing_keys)
     if linked.more == "drop":
-        return f"{protected} A root with more than {linked.most} members is left out."
+        return f"{protected} The release excludes a root with more than {linked.most} members."
     if linked.order:
         sources = {source for column in schema.columns for source in column.sources}
         released = [name for name in linked.order if name in sources]
@@ -64,14 +64,14 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
     if release.unit.key is not None:
-        problems.add("unit.key", "none with [members]: a record is a root with all its members", repr(release.unit.key))
+        problems.add("unit.key", "none, because with [members] a record is a root with all members", repr(release.unit.key))
     if release.split is not None:
-        problems.add("split", "no such table with [members]: record numbers are of rows", "one")
+        problems.add("split", "no such table with [members], because record numbers belong to rows", "one")
     if release.input.rows == "exact":
         expected = "another setting with [members]: the exact number of used roots reveals facts about their members"
         problems.add("input.rows", expected, "'exact'")
     if table.least > table.most:
-        problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
+        problems.add("members.least", f"at most {table.most}, the number of released members", str(table.least))
     names_made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
     if taken := [name for name in release.columns if name in names_made]:
         expected = f"columns of roots with other names than the columns of members ({listing(sorted(names_made))})"
@@ -80,7 +80,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         problems.add("members.columns", "names that differ when the number of a member is added", listing(table.columns))
     for name, column in {**release.columns, **table.columns}.items():
         if table.key in (column.source or name, column.minus):
-            expected = f"a column that is not released, found that {name!r} uses it: remove that column"
+            expected = f"a column that is not released, but {name!r} uses it: remove that column"
             problems.add("members.key", expected, repr(table.key))
     if table.key in {*release.columns, *names_made, *table.columns}:
         expected = "a different name, because it is the name of the first column in the released files"
@@ -91,7 +91,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         _check_rule(f"members.rules[{index}].never", rule, table, release, problems)
     for word, member in ((FIRST, "the first member"), (OTHER, "another member")):
         if (name := word.rstrip(".")) in table.columns:
-            problems.add("members.columns", f"another name: {word}NAME in a rule is NAME of {member}", repr(name))
+            problems.add("members.columns", f"another name, because {word}NAME in a rule means NAME of {member}", repr(name))
 
 
 def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
@@ -118,15 +118,15 @@ def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Pro
     pieces, counted = around_counts(rule.never)
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
-        problems.add(path, "in count(...) a condition on one member or the first member", "another member, or a count")
+        problems.add(path, "inside count(...), a condition on one member or the first member", "another member, or a count")
     if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
-        problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(outside_names))
+        problems.add(path, "columns of members inside count(...), or as first.NAME", listing(outside_names))
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
         problems.add(path, "no `not` around count(...); use another comparison", "'not'")
     fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
     if fewer and table.least == table.most and table.more == "first":
         expected = "count(...) > or >=, because every root may have more members than are released"
-        problems.add(path, expected, "a comparison that is not decided in advance for every root")
+        problems.add(path, expected, "a comparison that some roots meet and others do not")
 
 
 def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
@@ -136,12 +136,12 @@ def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFil
         expected = "one list of bins: all members of a root are released in the same bins"
         problems.add(f"{path}.alternatives", expected, str(len(column.alternatives)))
     if column.role is not None:
-        problems.add(f"{path}.role", "no role, because a release has no weights of members", repr(column.role))
+        problems.add(f"{path}.role", "no role, because a release has no weights for members", repr(column.role))
     if isinstance(column.codes, str):
         problems.add(f"{path}.codes", "a table of codes", "the name of a file")
     for field in ("missing", "outside"):
         if (getattr(column, field) or getattr(release.input, field)) == "error":
-            expected = "another setting for members: a refused file would reveal a fact about one member that no epsilon covers"
+            expected = "another setting for members, because a refused file would reveal a fact about a member at no epsilon"
             problems.add(f"{path}.{field}", expected, "'error'")
     try:
         build_column(name, column, release.input, [], None)

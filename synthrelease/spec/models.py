@@ -29,7 +29,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
         problems.add("budget.models", "the epsilon of all [[models]] together", "none")
     for name in ("partition", "members"):
         if getattr(release, name) is not None:
-            problems.add("models", f"no such list beside [{name}]", str(len(release.models)))
+            problems.add("models", f"no [[models]] together with [{name}]", str(len(release.models)))
     domains, models = domains_of(release), list[NamedModel]()
     for index, table in enumerate(release.models):
         path = f"models[{index}]"
@@ -41,7 +41,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
         except InputError as error:
             problems.add(f"{path}.question", "a question that can be measured", str(error).rstrip("."))
     if len({model.words.text for model in models}) < len(models):
-        problems.add("models", "different questions", "one of them twice")
+        problems.add("models", "different questions", "the same column twice")
     if problems.found or release.budget.models is None:
         return None
     return Measured(models=tuple(models), epsilon=release.budget.models)

@@ -79,14 +79,14 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
     column.
     """
     if schema.linked is not None:
-        expected = "no such table with [members], because copies of linked tables are not made"
+        expected = "no such table with [members], because the program makes no copies of linked tables"
         problems.add("imputation", expected, "one")
     if all(column.missing != "bin" for column in schema.columns):
         expected = 'a column in which missing values are a bin (missing = "bin"), because only these can be filled'
         problems.add("imputation", expected, "none")
     for column in schema.columns:
         if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
-            expected = f"no missing values in columns that {column.name!r} counts: the count stays as it is in every copy"
+            expected = f"no missing values in columns that {column.name!r} counts: the count is the same in every copy"
             problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
     problems.add_unknown("imputation.match", "columns", table.match or (), schema.names)
     if len(set(table.match or ())) != len(table.match or ()):
@@ -107,14 +107,14 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
     """
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
-            expected = f"formats that hold members, too ({listing(WITH_MEMBERS)}), because of [members]"
+            expected = f"formats that can contain members ({listing(WITH_MEMBERS)}), because of [members]"
             problems.add("bundle.formats", expected, repr(name))
     for column in schema.columns:
         labels = {label for binning in column.alternatives.values() for label in binning.labels}
         longest = max(labels, key=lambda label: len(label.encode("utf-8")))
         if "spss" in chosen and len(longest.encode("utf-8")) > SPSS_LABEL:
             expected = f"labels of bins of at most {SPSS_LABEL} bytes, the limit of SPSS, or [bundle] formats without 'spss'"
-            problems.add(f"columns.{column.name}", expected, f"one of {len(longest.encode('utf-8'))} bytes")
+            problems.add(f"columns.{column.name}", expected, f"a label of {len(longest.encode('utf-8'))} bytes")
         most = max(len(binning.labels) for binning in column.alternatives.values())
         if "stata" in chosen and most > STATA_VALUES:
             expected = f"at most {STATA_VALUES} bins, the limit of value labels in Stata, or [bundle] formats without 'stata'"

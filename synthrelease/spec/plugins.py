@@ -72,7 +72,7 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
     if (digest := _digest(installed)) != table.sha256:
         raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
     if _LOADED.setdefault(table.package, digest) != digest:
-        raise Unexpected(f"{table.package} as it was loaded before, or a new process", "other files")
+        raise Unexpected(f"the files of {table.package} that were loaded before: start a new process", "other files")
     found = []
     for entry in _offered(installed):
         found.append((f"{table.package}:{entry.name}", _class_of(entry, installed)))
@@ -94,7 +94,7 @@ def check_named(
         package, colon, _ = str(name).partition(":")
         if colon and package not in packages:
             known = listing(packages) or "it has none"
-            problems.add(where, f"a name of a package that [[plugins]] has ({known})", repr(name), file=file)
+            problems.add(where, f"the name of a package in [[plugins]] ({known})", repr(name), file=file)
 
 
 def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[str]) -> None:
@@ -116,7 +116,7 @@ def _installed(package: str) -> Distribution:
     origins = [file for file in installed.files or () if file.name == "direct_url.json"]
     edited = any(json.loads(file.read_text(encoding="utf-8")).get("dir_info", {}).get("editable") for file in origins)
     if not installed.files or edited:
-        raise Unexpected("an installed copy, whose files are listed and do not change", "an installation in editable mode")
+        raise Unexpected("an installed copy with a list of its files", "an installation in editable mode")
     return installed
 
 
@@ -142,7 +142,7 @@ def _digest(installed: Distribution) -> str:
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():
-            raise Unexpected("every file that was installed", f"no {name}")
+            raise Unexpected("every file of the installed package", f"no {name}")
         whole.update(f"{file_digest(path)}  {name}\n".encode())
     return whole.hexdigest()
 
@@ -155,7 +155,7 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
     base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
     files, top = {path.resolve() for _, path in _files(installed)}, find_spec(entry.module.partition(".")[0])
     if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of the module runs
-        raise Unexpected(f"{entry.module} in a file of its package", "this module elsewhere on Python's path, or nowhere")
+        raise Unexpected(f"{entry.module} in a file of its package", "the module in another folder, or no such module")
     try:
         model = entry.load()
     except Exception as error:  # no private data were read so far: the message may be shown
@@ -165,5 +165,5 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
     if Path(inspect.getfile(model)).resolve() not in files:
         raise Unexpected(f"{entry.value} in a file of its package", inspect.getfile(model))
     if own := sorted(base.RESERVED & {name for kind in model.__mro__[: model.__mro__.index(base)] for name in vars(kind)}):
-        raise Unexpected(f"{entry.value} to leave noise and charge to synthrelease", f"its own {listing(own)}")
+        raise Unexpected(f"{entry.value} without its own noise or charge (synthrelease adds both)", f"its own {listing(own)}")
     return model

@@ -38,7 +38,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
     if marked and release.input.one_row_per is None:
         problems.add(
             "input.one_row_per",
-            f"'respondent', because {marked[0]!r} is a weight: the guarantee does not cover a file that was expanded by weight",
+            f"'respondent', because {marked[0]!r} is a weight: the guarantee does not cover rows repeated by weight",
             "nothing",
         )
     for name in marked:
@@ -86,7 +86,7 @@ def check_stated(
         return
     rule = division(release)
     if rule is not None and rows.stated < 2:
-        problems.add("input.rows", "at least 2, because the rows are divided", str(rows.stated))
+        problems.add("input.rows", "at least 2 rows, because [partition] divides the rows", str(rows.stated))
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
         actual = str(rows.stated) if rule is None else f"{rows.stated}, {released} of these in the piece of the criteria"
         problems.add("input.rows", f"at least {promised}, the promised minimum count of each released row", actual)
@@ -176,7 +176,7 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
         name_of_level: groups for name_of_level, groups in (table.alternatives or {}).items() if isinstance(groups, Mapping)
     }
     if level not in levels:
-        expected = f"a level of {name!r} ({listing(levels)})" if levels else f"a column with levels before '.{level}'"
+        expected = f"a level of {name!r} ({listing(levels)})" if levels else f"before '.{level}', a column that has levels"
         raise RuleError(expected, repr(level if levels else name), closest(level, levels))
     codes = table.codes if isinstance(table.codes, Mapping) else {}
     groups = with_unlisted(levels[level], unlisted_member(table))
@@ -194,16 +194,16 @@ def _quoted(labels: Iterable[str]) -> Iterable[str]:
 # belong to persons?
 
 QUESTION = (
-    "an answer to: how many rows can one person have? The guarantee protects up to this number of rows of a person together. "
-    "Write under [unit] `records_per_person = 1` if every row is a different person. If a column identifies the person, write "
-    '`key = "COLUMN"` and `records_per_person = 1`: one row of each person is released, and all rows of a person are protected '
-    '(3: up to three rows of each, at three times the epsilon); with `first_by = ["DATE"]` the first ones, with '
-    '`first_by = "random"` any'
+    "an answer to: how many rows can one person have? The guarantee protects all these rows together. "
+    "If every row is a different person, write `records_per_person = 1` under [unit]. If a column identifies the person, write "
+    '`key = "COLUMN"` and `records_per_person = 1`. The release then uses one row of each person, and protects all rows of the '
+    'person (3: up to three rows, at three times the epsilon). Write `first_by = ["DATE"]` for the first row, or '
+    '`first_by = "random"` for any row'
 )
 """The question to a steward about rows and persons, with the lines of TOML that answer it."""
 WHICH_ROW = (
-    'an answer to: which row of a person is released? Write under [unit] `first_by = ["COLUMN"]` with a column that orders the '
-    'rows of a person, a date or the number of a visit, released or not; or `first_by = "random"`: one is drawn at random'
+    'an answer to: which row of a person is released? Write `first_by = ["COLUMN"]` under [unit], with a column that orders '
+    'the rows of a person, such as a date (released or not). Or write `first_by = "random"`, which draws one row at random'
 )
 """The question to a steward if a key identifies persons but no setting orders the rows of a person."""
 
@@ -220,14 +220,14 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         problems.add("unit.records_per_person", expected, repr(NOT_ANSWERED))
     released = [column.name for column in schema.columns if unit.key in column.sources]
     if released:
-        expected = f"a column that is not released, found that [columns.{released[0]}] uses it: remove that column"
+        expected = f"a column that is not released, but [columns.{released[0]}] uses it: remove [columns.{released[0]}]"
         problems.add("unit.key", expected, repr(unit.key))
     if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
-        problems.add("unit.first_by", "each column once, not the key, which all rows of a person share", repr(unit.first_by))
-    if release.split is not None:
-        expected = (
-            "no such table with [unit] key: record numbers are of rows, and would put the rows of a person into several pieces"
+        problems.add(
+            "unit.first_by", "each column once, and not the key, because all rows of a person share it", repr(unit.first_by)
         )
+    if release.split is not None:
+        expected = "no such table with [unit] key, because record numbers could put the rows of one person into several pieces"
         problems.add("split", expected, "one")
     if release.input.rows == "exact":
         expected = "another setting with [unit] key: the exact number of used rows reveals how many rows persons have"
@@ -346,7 +346,7 @@ def read_rules(
             rule = parse_rule(never, domains, of_records=True)
             of_members = linked or not is_written
             if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
-                raise RuleError("no count without [members]", "count(...)")
+                raise RuleError("no count(...) without [members]", "count(...)")
             if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
                 expected = "applies_to = ['synthetic'], because columns of a row are compared by their bins"
                 raise RuleError(expected, f"'raw' for {listing(in_bins)}")
@@ -462,7 +462,7 @@ def plausibility_of(
             FillerRows(masks)  # raises an error for impossible rules; rules are public, and no file is read yet
         present = [np.arange(column.atoms.present) for column in schema.columns]
         if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
-            problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
+            problems.add("rules", f"rules that allow at least one {kind} row", "rules that exclude every row")
         return masks
     except RuleError as error:
         problems.add_error("rules", error)

@@ -28,16 +28,16 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
-            expected = "a value with separate noise: with [partition], measurements and criteria describe different pieces"
+            expected = "a criterion with its own noise, because with [partition] measurements describe another piece"
             problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
-    _check_whole(release, "partition", "the measurements and the released criterion values describe different pieces", problems)
+    _check_whole(release, "partition", "measurements and criterion values describe different pieces", problems)
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
     """Add a problem if the record number would be released, and for every setting that needs the whole register."""
     for column in schema.columns:
         if table.by in column.sources:
-            expected = "a column with a public record number that is no source of a released column"
+            expected = "a column with a public record number that is not released"
             problems.add("split.by", expected, f"{table.by!r}, which is a source of {column.name!r}")
     if release.input.rows == "exact":
         expected = '"private" or a number: with [split], an exact number of kept rows would be a fact about a secret piece'
@@ -92,7 +92,7 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
         expected = "no such table: weights mean unequal probabilities, and the bound needs a simple random sample"
         problems.add(path, expected, f"the weight {weights[0]!r}")
     if release.design is not None:
-        expected = "no such table: a sample with strata, clusters or weights is no simple random sample, which the bound needs"
+        expected = "no such table: the bound needs a simple random sample, without strata, clusters or weights"
         problems.add(path, expected, "[design]")
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
@@ -124,13 +124,13 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
         if column.name in dealt and not column.by_digest:
             problems.add(f"columns.{column.name}.kind", "'category': random groups are listed", repr(column.kind))
         if column.by_digest and (column.source != table.clusters or not 5 <= column.atoms.present <= 100):
-            expected = "source = the column of `clusters` in [design], and from 5 to 100 categories"
+            expected = "the same source as `clusters` in [design], and 5 to 100 categories"
             problems.add(f"columns.{column.name}", expected, f"{column.source!r} and {column.atoms.present}")
         if column.by_digest and any(len(binning) < len(column.atoms) for binning in column.alternatives.values()):
-            expected = "no coarser bins: a cluster is in each random group with the same probability"
+            expected = "no coarser bins, because a cluster is in each random group with the same probability"
             problems.add(f"columns.{column.name}.alternatives", expected, listing(column.alternatives))
         if table.clusters in column.sources and not column.by_digest:
-            expected = "a column of the private file that is no source of a released column: clusters are places or persons"
+            expected = "a column of the private file that is not released, because clusters are places or persons"
             problems.add("design.clusters", expected, f"{table.clusters!r}, which is a source of {column.name!r}")
     if isinstance(table.effect, dict):
         problems.add_unknown("design.effect", "columns", table.effect, release.columns)

@@ -54,7 +54,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
     releases = {path: text for path, text in contents.items() if text is not None}
     earlier = tuple(releases.values())
     if len(set(earlier)) != len(earlier):
-        problems.add("series.earlier", "each release once", "a release that is named twice")
+        problems.add("series.earlier", "each release once", "the same release twice")
     corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
     year = None if table.years is None else _planned(table, release, problems)
     name = [_named(path, text, table.name, year, problems) for path, text in releases.items()]
@@ -85,7 +85,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
         problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
     horizon = table.horizon(release.unit.records)
     if horizon.promise is None:
-        problems.add("series.delta", "a delta that adds up to less than 1 for a person", decimal_text(table.delta))
+        problems.add("series.delta", "a delta whose sum over all years of a person is less than 1", decimal_text(table.delta))
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
@@ -109,7 +109,7 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
         problems.add(path, f"a release of the series {name!r} with the same plan over years", "another")
         return None
     if plan.year == year.year:
-        problems.add(path, f"a release of another year than {year.year}", "one of this year")
+        problems.add(path, f"a release of another year than {year.year}", "a release of this year")
     guarantee = document.guarantee
     return PaidYear(
         year=plan.year, again=plan.again, paid=Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
@@ -134,6 +134,6 @@ def promise_text(year: YearOfSeries) -> str:
     )
     return (
         f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to "
-        f"{years[-1]}{', a second release' if year.again else ''}). Over all years, the guarantee for a person is epsilon = "
+        f"{years[-1]}{', a second release' if year.again else ''}). The guarantee for a person over all years is epsilon = "
         f"{decimal_text(promise.epsilon)}{delta}, if {persons}.{second}"
     )

@@ -85,14 +85,14 @@ class VerdictTable(SpecTable):
         otherwise = f"or, to release the table nevertheless, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
-            yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
+            yield expected, "criteria that such a table meets: the release would promise nothing about associations"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
-            expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
-            actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of the table of two associated columns, on average"
-            yield expected, f"candidates with {actual}, where independent columns have {self.pairs_off_if_independent:.1%}"
+            expected = f"synthetic tables that are better than independent columns (fewer columns, coarser bins); {otherwise}"
+            actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of a typical table of two associated columns"
+            yield expected, f"synthetic tables with {actual}; independent columns have {self.pairs_off_if_independent:.1%}"
         if lost := self.unnamed(admitted):
             yield (
-                f"that no associated pair of columns is lost. Measure these pairs (add them to `tables` of [[generators]]) or "
+                f"no lost pair of associated columns. Measure these pairs (add them to `tables` of [[generators]]) or "
                 "judge them (add them to `tables` of a criterion), and rehearse again. To release without these associations, "
                 f"name the pairs in {acceptance}, as `rehearse --accept-lost` and the desk do: [not_promised] pairs = "
                 f"[{', '.join(_toml(pair) for pair in lost)}]",
@@ -214,7 +214,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     problems = [Problem(file=str(path), path="verdict", expected=expected, found=actual) for expected, actual in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
         expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"
-        actual = "an attack that is right more often than the claim allows"
+        actual = "an attack that guesses right more often than the claim allows"
         problems.append(Problem(file=str(path), path="attacks", expected=expected, found=actual))
     if problems:
         raise SpecError(problems)
@@ -246,7 +246,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
             problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=actual))
         elif index in indices:
             problems.append(
-                Problem(file=path, path=f"configurations[{number}]", expected="each once", found="the same one twice")
+                Problem(file=path, path=f"configurations[{number}]", expected="each once", found="the same configuration twice")
             )
         else:
             indices.append(index)
@@ -361,12 +361,12 @@ def shortlist_text(
     """Return the text of shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Written by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
-        "# removed by hand, before any private data are read.",
+        "# removed by hand, before the release reads private data.",
         f"format = {FORMAT}",
         f"title = {_toml(title)}",
     ]
     if data is not None:
-        lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
+        lines.append(f"data = {_toml(data.model_dump())}  # the public file, which must not be released as private data")
     if verdict is not None:
         lines += [
             "# Associations of columns. `lost`: lost pairs that no criterion tests and no table measures. Other lost pairs",

@@ -55,7 +55,7 @@ def check_answered(
     first, generator = min(fields), space.generators[0]
     path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
-        expected = 'an epsilon, or [selection] measurements = "shared": measurements of a single round cannot answer criteria'
+        expected = 'an epsilon, or [selection] measurements = "shared": measurements of one round cannot answer criteria'
         problems.add(path, expected, "measurements of every round", file=acceptance)
         return
     if answered and not selection.publish_measurements:
@@ -173,7 +173,7 @@ def rare_bin_mistakes(
     if schema.linked is not None:
         yield Mistake("rare_bins", "no such setting, because the records are roots with their members", _shown(generator))
     elif shared and (name := _put_together(bins, space)):
-        expected = f"bins that no alternative of {name!r} puts together with others"
+        expected = f"bins that no alternative of {name!r} merges with others"
         yield Mistake("rare_bins", expected, _shown(generator))
     elif not can_be_moved_into(bins, synthetic.merge(space.common)):
         yield Mistake("rare_bins", _TIED, _shown(generator))
@@ -239,7 +239,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
             expected = f'[selection] measurements = "shared", or one alternative of {name!r}, whose bins are named'
-            yield Mistake(field, expected, "several alternatives, each measured in its own rounds")
+            yield Mistake(field, expected, "several alternatives, each measured in different rounds")
             return
     for scored_sum in (each for each in generator.scored_sums if not each.own_values_of):
         places = [layout.index(factor.column) for factor in scored_sum.factors]
@@ -319,7 +319,7 @@ def _check_generators(
             expected = f"a number above 0, {why}: only pure generators allow an unlimited number of rounds (docs/accounting.md)"
             problems.add("selection.stop_probability", expected, "0")
         if not release.budget.delta:
-            expected = f"a number above 0 and far below 1 over the number of rows, for example 1e-9, {why}"
+            expected = f"a number above 0 and far below 1 / (number of rows), for example 1e-9, {why}"
             problems.add("budget.delta", expected, "0")
     faulty: set[str] = set()  # one table may describe many generators: the mistakes of the first are enough
     for path, generator in generators:
@@ -352,7 +352,7 @@ def _generator_mistakes(
     elif mistakes := [*rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)]:
         yield from mistakes
     elif published and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
-        expected = "no rare bins and no agreements: [selection] publishes measurements, and readers expect tables of all rows"
+        expected = "no rare bins and no agreements, because published measurements must be tables of all rows"
         yield Mistake(generator.leaves_out, expected, repr(getattr(generator, generator.leaves_out)))
     elif (generator.guarantee == "approximate") != (other.guarantee == "approximate"):
         expected = f"families with the privacy definition of {where_first} ({other.guarantee}), because all get the same budget"
@@ -411,4 +411,4 @@ def _expand(
             repeated |= identity in combinations
             combinations[identity] = (path, item)
     if repeated:
-        problems.add(path, "different combinations", "the same one twice")
+        problems.add(path, "different combinations", "the same value twice")

@@ -166,7 +166,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     if missing:
         raise Unexpected("a total for every combination of groups (0 if empty)", f"none for {' and '.join(missing[0])}")
     if not sum(totals.values()) > 0:
-        raise Unexpected("totals with at least one above 0", "none")
+        raise Unexpected("at least one total above 0", "none")
     return Margin(
         columns=table.columns,
         labels=tuple(tuple(names) for names in labels),

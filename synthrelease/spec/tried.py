@@ -33,10 +33,11 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""The command that tried the files. "answer" means that no command tried them, but the steward agreed to use them."""
+"""The command that tried the files; "answer" if no command tried them and the steward agreed to use them nevertheless."""
 NEVER = (
-    "The configuration and its acceptance file were never tried on public data, according to the records beside the files. A "
-    "release spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
+    "According to the records beside the files, the configuration and its acceptance file were never tried on public data. A "
+    "release spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often no table is "
+    "accepted."
 )
 INSTEAD = "Rehearse them (`synthrelease rehearse`), or use --unrehearsed (unrehearsed=True in Python). Nothing was spent"
 CRITERION = "criterion "
@@ -185,7 +186,7 @@ def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
     return []
 
 
-WITHHELD = "The trial's result for associations is not shown: the files have changed since the trial. Draft or rehearse again."
+WITHHELD = "The trial's result for associations is not shown, because the files have changed since. Draft or rehearse again."
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:

@@ -129,7 +129,7 @@ def test_questions_that_nobody_can_ask_are_refused_before_anything_is_spent(tmp_
         spec("query = \"fase == 'head'\"")
     with pytest.raises(SpecError, match=r"intended_queries\[0\].mean: expected a column .*Did you mean 'year'"):
         spec('mean = "yaer"')
-    with pytest.raises(SpecError, match="a condition as query, or a column as mean, is needed"):
+    with pytest.raises(SpecError, match="a question needs a condition (query) or a column (mean)"):
         spec('why = "For nothing."')
 
 

@@ -81,8 +81,8 @@ def test_texts_that_are_dates_and_texts_that_are_none(text: str, written: str, r
         ("dd.mm.yyyy", "one year %Y, and at most one month"),
         ("", "one year %Y, and at most one month"),
         ("%Y-%m-%d or %d/%m", "one year %Y, and at most one month"),
-        ("%d/%m/%Y or %m/%d/%Y", "no two differ only in the places of day and month"),
-        ("%Y-%d-%m or %d.%m.%Y or %Y-%m-%d", "no two differ only in the places of day and month"),
+        ("%d/%m/%Y or %m/%d/%Y", "do not differ only in the order of day and month"),
+        ("%Y-%d-%m or %d.%m.%Y or %Y-%m-%d", "do not differ only in the order of day and month"),
     ],
 )
 def test_a_format_that_leaves_no_date_is_refused(text: str, message: str) -> None:

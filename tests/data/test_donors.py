@@ -115,13 +115,13 @@ def test_completed_rows_keep_to_the_rules_also_where_the_nearest_donors_do_not()
         assert not rules.forbidden([bins.astype(int) for bins in copy.bins]).any()
         assert set(copy.bins[2][:50].tolist()) == {0}
     only_ones = Counts.of(LAYOUT, [np.array([0, 1]), np.zeros(2, int), np.array([2, 1])], np.array([50, 90]))
-    with pytest.raises(NotImputed, match="some rows lack c2, and the rules exclude the values of every released row"):
+    with pytest.raises(NotImputed, match="some rows lack c2, and no released row has values of these columns"):
         completed(only_ones, gaps, rules, np.random.default_rng(0))
 
 
 def test_a_gap_that_no_row_can_fill_is_told() -> None:
     cells = Counts.of(LAYOUT, [np.array([0, 1]), np.array([4, 0]), np.array([2, 2])])
-    with pytest.raises(NotImputed, match="some rows lack c2, and no released row has all of these"):
+    with pytest.raises(NotImputed, match="some rows lack c2, and no released row has all these columns"):
         completed(cells, Gaps(missing=MISSING, match=(0,), donors=1, copies=1), FREE, np.random.default_rng(0))
 
 

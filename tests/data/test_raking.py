@@ -148,7 +148,7 @@ def test_a_cap_and_a_floor_hold_and_the_rest_is_still_a_product_of_factors() -> 
         (
             [[40, 0], [0, 40], [0, 120]],
             {},
-            r"^after \d+ cycles .* of the margin c0 still differed by .*cannot be met together$",
+            r"^after \d+ cycles .* of the margin c0 still differs by .*cannot meet all margins together$",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_doe
     schema = schema_of(policy=DEFAULT)
     found = check_fit(path, schema, DEFAULT, anything(schema))
     assert found.n_file == 2
-    often = "That is so in more than one row in 10."
+    often = "More than one row in 10 has such a value."
     assert found.unread == (
         f"column 'age': expected whole numbers such as 12, found something else. {often}",
         f"column 'date_of_birth': expected dates such as 2014-12-31, found something else. {often}",
@@ -134,7 +134,7 @@ def test_check_names_columns_in_which_more_than_one_row_in_ten_does_not_fit(tmp_
         write(folder / "a.csv", listed[:2])
         write(folder / "b.csv", listed[2:])
         for source in (write(tmp_path / "people.csv", listed[::-1]), folder):
-            expected = (f"{said} That is so in more than one row in 10.",) if 10 * n_wrong > rows else ()
+            expected = (f"{said} More than one row in 10 has such a value.",) if 10 * n_wrong > rows else ()
             found = check_fit(source, schema, policy, anything(schema))
             assert (found.many, found.n_file, found.unread) == (expected, rows, ())
 
@@ -154,7 +154,7 @@ def test_check_tells_typing_errors_from_a_column_that_is_read_wrongly(tmp_path, 
     """A release of the latter has no value of the column, or no row."""
     schema = schema_of(policy=DEFAULT)
     path = write(tmp_path / "people.csv", [("34,0", "F", "1990-04-01", "1.64")] * n_wrong + [GOOD] * (rows - n_wrong))
-    often = " That is so in more than one row in 10." if 10 * n_wrong > rows else ""
+    often = " More than one row in 10 has such a value." if 10 * n_wrong > rows else ""
     expected = f"column 'age': expected whole numbers such as 12, found something else.{often}"
     assert check_fit(path, schema, DEFAULT, anything(schema)).unread == (expected,)
 
@@ -164,7 +164,7 @@ def test_a_public_file_can_be_mended_and_is_refused(tmp_path):
     schema = schema_of(policy=DEFAULT)
     with pytest.raises(InputError, match="column 'age': expected whole numbers such as 12, found something else") as caught:
         read_public(path, schema, DEFAULT, anything(schema))
-    assert "or list the texts as missing_values" in str(caught.value)
+    assert "or list these texts as missing_values" in str(caught.value)
 
 
 def test_an_error_is_had_where_it_is_asked_for(tmp_path):

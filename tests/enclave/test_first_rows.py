@@ -170,7 +170,7 @@ def test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out(
     found = count_first_rows(Source.of(path), SCHEMA, POLICY, RULE, unit())
     assert (counted(path, unit()), found.n_rows) == ({(0, 0): 1, (2, 0): 1}, 2)
     nobody = written(tmp_path / "nobody.csv", [("", "1", "0", "a")])
-    with pytest.raises(InputError, match="the key of a person, as \\[unit\\] says"):
+    with pytest.raises(InputError, match="no row has a key. \\[unit\\] states"):
         check_fit(nobody, SCHEMA, POLICY, RULE, unit=unit())
 
 

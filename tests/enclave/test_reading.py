@@ -27,7 +27,7 @@ from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, sc
 
 BAD = Path(__file__).parent / "bad_inputs"
 GOOD = (HEADER + ROW).encode()
-DAMAGED = "the file is incomplete: expected a whole file, found a file that is cut off, damaged or unreadable."
+DAMAGED = "the file is cut off, damaged or unreadable: expected a complete file."
 ZERO_BYTE = "expected text in UTF-8, found a zero byte in {}. The file may be UTF-16 (save it as UTF-8) or not a text file."
 ROW_1 = "data row 1 (the header and blank lines are not counted)"
 OTHER_BYTES = (
@@ -38,7 +38,7 @@ UTF_16 = "expected CSV in UTF-8, found UTF-16 text. Save the file as UTF-8 (in E
 EXCEL = " (in Excel, save the sheet as 'CSV UTF-8')"
 FORMATS = "expected CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
 NOTHING = "expected a file with a header and rows, found "
-DAMAGED_PARQUET = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
+DAMAGED_PARQUET = "the Parquet file is cut off, damaged or unreadable."
 
 PERSON = Person(34, True, None, 1.64)
 

@@ -102,7 +102,7 @@ def test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends(tmp_pat
     monkeypatch.setattr(stoppable, "BATCH_SECONDS", 0.6)
     before = threading.active_count()
     schema = schema_of("age", source="year")
-    with pytest.raises(InputError, match=r"found no row for 0.01 minutes\."):
+    with pytest.raises(InputError, match=r"it sent no row of the table or view for 0.01 minutes\."):
         list(batches(Source.of(source(tmp_path, way), "coins"), schema, InputTable()))
     assert threading.active_count() == before
 

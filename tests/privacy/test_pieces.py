@@ -271,7 +271,7 @@ def test_pieces_have_doors_and_meters_of_their_own_and_the_whole_is_closed() -> 
         lambda: private.split((3, 2)),
     ]
     for ask in asks:
-        with pytest.raises(BudgetError, match="only its pieces may be read"):
+        with pytest.raises(BudgetError, match="only its pieces can be read"):
             ask()
 
 

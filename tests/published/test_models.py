@@ -158,7 +158,10 @@ def test_without_a_reason_to_trust_the_sample_there_is_no_interval_for_a_populat
     [
         ({"\n[selection]": f"{MODELS}\n[selection]"}, "budget.models"),
         ({"limit = 25": "limit = 25\nmodels = 1"}, "budget.models"),
-        (CHANGES | {"[input]": "[partition]\nfit = 0.5\nscore = 0.5\n\n[input]"}, r"no such list beside \[partition\]"),
+        (
+            CHANGES | {"[input]": "[partition]\nfit = 0.5\nscore = 0.5\n\n[input]"},
+            r"no \[\[models\]\] together with \[partition\]",
+        ),
         (CHANGES | {'"mean year"': '"logistic face on year"'}, "logistic"),
         (CHANGES | {'"mean year"': '"mean year by face"'}, "different questions"),
         (CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { years = [1, 2] }'}, "years"),

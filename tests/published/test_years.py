@@ -55,7 +55,7 @@ def test_a_release_says_what_is_promised_and_what_is_paid(two_years: tuple[Path,
     assert Fraction(third.paid_epsilon_exact) == EPSILON + 18  # a year without a release counts as planned
     text = re.sub(r"\s+", " ", (two_years[1] / "README.html").read_text(encoding="utf-8"))
     assert "2023 is year 3 of 3 (2021 to 2023)" in text
-    assert "the guarantee for a person is epsilon = 57, if a person has at most 1 records in a year and 2 in all years" in text
+    assert "person over all years is epsilon = 57, if a person has at most 1 records in a year and 2 in all years" in text
     assert "this is the last year of the plan" in text
     given = [(two_years[0], {path.name: path.read_bytes() for path in two_years[0].iterdir()})]
     report = verify_files({path.name: path.read_bytes() for path in two_years[1].iterdir()}, earlier=given)
@@ -117,7 +117,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
 
     earlier = f'earlier = ["{two_years[0]}/release.json"]\n'
     assert "year must be a year of the plan, 2021 to 2023; it is 2024" in told("year = 2024\n")
-    assert "a plan over years needs year" in told("")
+    assert "a plan over years also needs year" in told("")
     assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
     assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
     assert "fallbacks and fallback_epsilon must be set together" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
@@ -309,7 +309,7 @@ def test_what_nobody_checks_names_the_plan_only_where_the_specification_has_none
 def test_the_promise_in_words() -> None:
     text = promise_text(YearOfSeries(horizon=replace(PLAN, in_all=1, fallbacks=0, fallback_epsilon=Fraction(0)), year=2022))
     assert text.startswith(
-        "Years: 2022 is year 2 of 3 (2021 to 2023). Over all years, the guarantee for a person is epsilon = 20, "
+        "Years: 2022 is year 2 of 3 (2021 to 2023). The guarantee for a person over all years is epsilon = 20, "
     )
     assert "each record is in one year and is a different person" in text
     assert PLAN.promise == Loss(Fraction(57), Fraction(0))

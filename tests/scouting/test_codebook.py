@@ -74,7 +74,7 @@ def test_meanings_that_say_that_there_is_no_answer(tmp_path: Path, meaning: str)
         ('{"a": {"kind": "integer", "limits": ["x"]}}', "expected a list of numbers as limits of the column 'a'"),
         ("a,b\n1,2\n", r"CSV with the columns 'column', 'code' and 'label', found a header with 'a', 'b'"),
         ("", "found a header with nothing"),
-        ("[" * 100_000, "with a few levels of nesting"),
+        ("[" * 100_000, "with fewer levels of nesting"),
     ],
 )
 def test_codebooks_that_cannot_be_read_are_explained(tmp_path: Path, text: str, message: str) -> None:

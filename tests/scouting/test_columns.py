@@ -153,7 +153,7 @@ def test_bounds_out_of_order_are_refused(bounds: tuple[Fraction, Fraction]) -> N
 
 def test_one_column_is_refused_before_the_charge() -> None:
     """It has no figure of dependence: a scout of it was charged, and ended with nothing."""
-    with pytest.raises(InputError, match="at least two, found only 'pay'"):
+    with pytest.raises(InputError, match="at least two columns, found only 'pay'"):
         scouted_columns({"pay": CodebookEntry(number=True)})
 
 

@@ -97,7 +97,7 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
         ("sex,total\nmale,40\nfemale,1,2\n", "2 values in each line"),
         ("sex,total\nmale,40\nmale,60\n", "each combination of groups once; found male again in line 3 of"),
         ("sex,total\n", "a total for each group; found none"),
-        ("sex,total\nmale,0\nfemale,0\n", "totals with at least one above 0; found none"),
+        ("sex,total\nmale,0\nfemale,0\n", "at least one total above 0; found none"),
         ('sex,total\n"male,40\n', "CSV with commas and closed quotes"),
     ],
 )

@@ -177,7 +177,7 @@ def test_labels_with_quotes_are_written_out_in_the_other_kind(tmp_path: Path) ->
 
 def test_rules_that_leave_nothing_but_missing_values_are_refused(tmp_path: Path) -> None:
     rule = "\n[[rules]]\nnever = \"sex in ['Male', 'Female', 'Other']\"\n"
-    message = "release.toml: rules: expected rules that leave some raw row possible; found rules that exclude every row."
+    message = "release.toml: rules: expected rules that allow at least one raw row; found rules that exclude every row."
     assert mistake(tmp_path, columns='missing = "bin"\n' + rule).splitlines()[0] == message
 
 
@@ -240,7 +240,7 @@ def test_a_listed_alternative_cannot_have_the_name_of_a_level(tmp_path: Path) ->
     listed = 'codes = "lists/places.csv"\nalternatives.state = { one = ["01"], other = ["02", "03", "04"] }\n'
     found = mistake(tmp_path, config=CONFIG.replace('codes = "lists/places.csv"\n', listed))
     place = "release.toml: columns.place.alternatives.state"
-    assert found == f"{place}: expected a name that no level of the codelist has; found 'state'."
+    assert found == f"{place}: expected a name that is not a level of the codelist; found 'state'."
 
 
 SEX = 'codes = { "1" = "Male", "2" = "Female", "9" = "Other" }\n'

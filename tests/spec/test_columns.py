@@ -269,7 +269,7 @@ def test_what_is_wrong_with_a_bin_of_missing_values(fields: dict[str, object], m
 
 def test_a_label_of_missing_values_is_no_number() -> None:
     table = ColumnTable(kind="integer", bounds=(0, 19), alternatives={"a": ["<5", ">=5"]}, missing="bin", missing_label=">99")
-    with pytest.raises(ColumnError, match="does not look like a number, found '>99'"):
+    with pytest.raises(ColumnError, match="cannot be read as a number, found '>99'"):
         build_column("age", table, InputTable(), [], None)
 
 
@@ -291,13 +291,13 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     [
         ({"part": "month", "kind": "real"}, "part: expected this setting only in a column of .* found kind = 'real'"),
         ({"part": "month", "minus": "in"}, "minus: expected part = 'year' .* found month"),
-        ({"format": "%Y"}, "format: expected this setting only beside part or minus"),
+        ({"format": "%Y"}, "format: expected this setting only with part or minus"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),
         ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format with the day, found '%Y'"),
         ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format with the day, found '%m/%Y'"),
-        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected this setting only beside minus"),
+        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected this setting only with minus"),
     ],
 )
 def test_what_is_wrong_with_a_column_of_dates(fields: dict[str, object], message: str) -> None:

@@ -31,7 +31,7 @@ REFUSED = {
     "groups of other places": (
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'},
-        "expected source = the column of `clusters` in [design], and from 5 to 100 categories; found 'face' and 2",
+        "expected the same source as `clusters` in [design], and 5 to 100 categories; found 'face' and 2",
     ),
     "groups that are numbers": (
         'groups = "year"',
@@ -41,7 +41,7 @@ REFUSED = {
     "groups of unequal probability": (
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\nsource = "tract"\n' + SKEWED},
-        "expected no coarser bins: a cluster is in each random group with the same probability; found 'two'",
+        "expected no coarser bins, because a cluster is in each random group with the same probability; found 'two'",
     ),
     "an effect without a source": ("effect = 2", {}, "effect and source must be set together"),
     "an effect below 1": ('effect = 0.9\nsource = "x"', {}, "expected a number from 1 to 1,000"),

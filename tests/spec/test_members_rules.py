@@ -156,11 +156,11 @@ def test_a_whole_release_of_300_households_breaks_none_of_them(tmp_path: Path) -
 
 
 WRONG = {
-    "count(age == 3 and other.age == 3) > 1": r"in count\(...\) a condition on one member",
-    "count(age == 3) > 1 and work == 'yes'": r"columns of members inside of count\(...\), or as first.NAME.*'work'",
+    "count(age == 3 and other.age == 3) > 1": r"inside count\(...\), a condition on one member",
+    "count(age == 3) > 1 and work == 'yes'": r"columns of members inside count\(...\), or as first.NAME.*'work'",
     "not count(age == 3) > 1": r"no `not` around count",
     "count(age == 3 > 1": r"expected '\)'",
-    "rent < count(age == 3)": r"count\(...\) before the comparison",
+    "rent < count(age == 3)": r"count\(...\) on the left side of the comparison",
     "count(age == 3) > 3": r"some values within the bounds meet and others do not",
     "count(age == 3) > town": r"numeric columns .*'town', of the kind category",
     "age > first.wage - 1": r"columns of members",
@@ -188,9 +188,9 @@ def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("never = \"count(year < 3, face == 'head') > 1\"", r"no count without \[members\]"),
+        ("never = \"count(year < 3, face == 'head') > 1\"", r"no count\(...\) without \[members\]"),
         ('never = "year > other"', r"applies_to = \['synthetic'\], because columns of a row are compared by their bins"),
-        ('never = "year > face"\napplies_to = ["synthetic"]', "numeric columns where a rule compares"),
+        ('never = "year > face"\napplies_to = ["synthetic"]', "numeric columns in a comparison"),
     ],
 )
 def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, message: str, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, messag
         ({}, "more than 2 members, the release uses the first 2, ordered by 'no' (equal ones by their released values)"),
         ({'order = ["no"]': 'order = ["age"]'}, "statistics of 'age', which is released, describe only the first members"),
         ({'order = ["no"]\n': ""}, "uses the 2 whose released values come first, because [members] states no order"),
-        ({"most = 2": 'most = 2\nmore = "drop"'}, "A root with more than 2 members is left out."),
+        ({"most = 2": 'most = 2\nmore = "drop"'}, "The release excludes a root with more than 2 members."),
     ],
 )
 def test_a_plan_says_which_members_a_release_has(changes: dict[str, str], words: str, tmp_path: Path) -> None:

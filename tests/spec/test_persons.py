@@ -75,7 +75,7 @@ def test_public_work_goes_on_without_an_answer_and_without_a_table_each_row_is_a
     [
         ("", {"[columns.year]": '[columns.year]\nsource = "purse"'}, r"unit\.key: expected a column that is not released"),
         ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of used rows reveals"),
-        ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of a person into several pieces"),
+        ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of one person into several pieces"),
         (
             '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "Register"\n',
             {},
@@ -101,7 +101,7 @@ def test_what_cannot_see_all_rows_of_a_person_is_refused(
     [
         ('[unit]\nfirst_by = ["day"]\n', "needs a key"),
         ('[unit]\nkey = "purse"\nrecords_per_person = "not answered"\n', r"because \[unit\] has a key"),
-        ('[unit]\nkey = "purse"\nfirst_by = ["purse"]\n', "each column once, not the key"),
+        ('[unit]\nkey = "purse"\nfirst_by = ["purse"]\n', "each column once, and not the key"),
         ("[unit]\nrecords_per_person = 0\n", "records_per_person"),
     ],
 )
@@ -179,7 +179,7 @@ def test_a_key_alone_does_not_say_which_row_of_a_person_comes_first(
     """Left out or empty it stops what promises, and no value of a row decides; stated, the plan says how figures lean."""
     for order, code, words in (
         ("", 2, "which row of a person is released?"),
-        ("first_by = []", 2, '`first_by = "random"`: one is drawn at random'),
+        ("first_by = []", 2, '`first_by = "random"`, which draws one row at random'),
         ('first_by = "random"', 0, "one row of each person that the rules keep, drawn at random"),
         ('first_by = ["day"]', 0, "the first row of each person that the rules keep, ordered by 'day' (equal ones at random)"),
     ):

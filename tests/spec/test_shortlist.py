@@ -198,7 +198,7 @@ def test_every_slip_in_a_configuration_is_refused(old: str, new: str, coins: Rel
 def test_the_same_configuration_twice_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     """Twice the same one would be drawn twice as often."""
     text = text_of(coins, [4, 6, 4])
-    assert mistakes(coins, tmp_path, text) == "configurations[2]: expected each once; found the same one twice."
+    assert mistakes(coins, tmp_path, text) == "configurations[2]: expected each once; found the same configuration twice."
 
 
 def test_an_empty_list_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
@@ -362,8 +362,8 @@ def test_a_shortlist_that_independent_columns_pass_is_refused(tmp_path: Path) ->
 @pytest.mark.parametrize("off", [0.1, 0.3])
 def test_candidates_that_are_no_better_than_independent_columns_are_refused(off: float, tmp_path: Path) -> None:
     (told,) = refused(tmp_path, pairs_off=off)
-    assert f"candidates with {off:.1%} of the rows in a wrong cell" in told
-    assert "where independent columns have 10.0%" in told
+    assert f"synthetic tables with {off:.1%} of the rows in a wrong cell" in told
+    assert "independent columns have 10.0%" in told
 
 
 def test_a_lost_pair_is_refused_until_it_is_named(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ REFUSED = {
     "answers of measurements": (
         'measurements = "shared"\n' + MEASURED + PARTITION,
         MARGINALS | ANSWERED,
-        "a value with separate noise",
+        "a criterion with its own noise",
     ),
     "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
     "published measurements": (MEASURED + PARTITION, MARGINALS, "describe different pieces"),
@@ -186,7 +186,7 @@ REFUSED = {
         {"rows = 400": "rows = 100"},
         "1 of these in the piece",
     ),
-    "one row": (PARTITION, {"rows = 400": "rows = 1"}, "at least 2, because"),
+    "one row": (PARTITION, {"rows = 400": "rows = 1"}, "at least 2 rows, because"),
 }
 
 

@@ -207,7 +207,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
 @pytest.mark.parametrize(
     ("more", "changes", "place"),
     [
-        ("", {"by": "face"}, "split.by: expected a column with a public record number that is no source of a released column"),
+        ("", {"by": "face"}, "split.by: expected a column with a public record number that is not released"),
         ("", {"piece": 3}, "piece must be a number from 1 to 2; it is 3"),
         ("", {"of": 1}, "split.of"),
         ("", {"of": MOST_PIECES + 1}, "split.of"),

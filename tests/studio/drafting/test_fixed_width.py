@@ -215,7 +215,7 @@ def test_every_line_is_read_by_itself_alone(tmp_path: Path, encoding: str) -> No
     ("text", "message"),
     [
         ('<!DOCTYPE a [<!ENTITY b "c">]><codeBook>&b;</codeBook>', "has a document type declaration"),
-        ("<codeBook><dataDscr/></codeBook>", "the variables of a file"),
+        ("<codeBook><dataDscr/></codeBook>", "describes no variables"),
         ("<codeBook><dataDscr>", "expected XML, found an error in line 1"),
         (RECTANGULAR.replace('EndPos="3"', 'EndPos="0"'), "1 <= first <= last"),
         (RECTANGULAR.replace('RecSegNo="1"', 'RecSegNo="2"', 1), "all columns of a row in one line"),
