@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from synthrelease.cli.terminal import charge_tree, screen
 from synthrelease.data.texts import program, quoted_path
 from synthrelease.errors import so_many
 from synthrelease.privacy.charges import decimal_text
+from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,7 +9,6 @@ import json
 import runpy
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -44,6 +43,7 @@ from synthrelease.spec.requests import (
     ScoutRequest,
     TableName,
 )
+from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from synthrelease.data.rules import (
 )
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import listing
+from synthrelease.values import dataclass
 
 
 class AllowedCells:

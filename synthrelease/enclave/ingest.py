@@ -11,7 +11,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from synthrelease.data.counts import Counts
@@ -41,6 +40,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source, check_members, unwritten
+from synthrelease.values import dataclass, replace
 
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""

@@ -4,7 +4,6 @@ years.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.reading import beside, regular_file
 from synthrelease.settings.tables import ReleaseFile
+from synthrelease.values import dataclass, replace
 
 MAX_BYTES = 100_000_000
 

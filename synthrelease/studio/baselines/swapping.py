@@ -17,7 +17,6 @@ reads private data.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -26,6 +25,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.errors import listing
 from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFit, MadeTables
+from synthrelease.values import dataclass
 
 # The nominal epsilon of swapping, its least value, and the rates that a budget allows (theory 10.1, permutation swapping).
 #

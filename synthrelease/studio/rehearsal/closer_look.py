@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -46,6 +45,7 @@ from synthrelease.studio.rehearsal.dependence import (
     tied_pairs,
     valued,
 )
+from synthrelease.values import dataclass, replace
 
 # The answers to intended questions from released rows alone, compared with the answers from the public file.
 

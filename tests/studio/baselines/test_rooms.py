@@ -14,6 +14,7 @@ ALLOWED = (
     "synthrelease.resources",
     "synthrelease.studio.baselines",
     "synthrelease.studio.rehearsal.surrogates",
+    "synthrelease.values",
 )
 
 
