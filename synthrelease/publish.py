@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,6 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.spec.tried import INSTEAD, NEVER, tried
-from synthrelease.values import dataclass, replace
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

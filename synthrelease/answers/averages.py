@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -24,7 +25,6 @@ from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import Noises, SharedNoise, half_width
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NotSample
-from synthrelease.values import dataclass, field, replace
 
 # The interval of a ratio of two noisy sums contains all ratios that are compatible with the noise of the sums (theory 13.8,
 # measured ratios).

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,6 @@ from synthrelease.data.questions import is_question
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
-from synthrelease.values import dataclass
 
 # The range of a count, share or mean of the file, over all tables that agree with the known facts.
 #

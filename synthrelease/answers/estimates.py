@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +26,6 @@ from synthrelease.errors import InputError, Unexpected, listing
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_leniently
 from synthrelease.published.measurements import IntendedEstimatePart
-from synthrelease.values import dataclass, replace
 
 # Answers are shares, means, medians and slopes of a regression, with intervals for the file and for a population.
 

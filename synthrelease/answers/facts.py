@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +22,6 @@ from synthrelease.data.marginals import with_merged_bins
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import criterion_of, public_facts
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -44,7 +45,6 @@ from synthrelease.published.charges import ChargePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.values import dataclass
 
 # The published information about the number of rows of the file that the rules keep, and the rows that criterion values
 # describe.

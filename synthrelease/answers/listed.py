@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any
 
@@ -31,7 +31,6 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
-from synthrelease.values import dataclass, fields, replace
 
 MOST_CELLS = 600
 """Largest number of cells of all listed pairs together; pairs with few cells come first. For a column with more bins, only

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.base import Number, six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
-from synthrelease.values import dataclass, replace
 
 MEASURED = "The sums use the exact values of the rows, not representative values of bins. Values are clipped: {limits}."
 GRID = "Each value counts as the nearest multiple of {step:.15g} ({column}); the interval allows for this rounding."

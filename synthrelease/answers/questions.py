@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,7 +36,6 @@ from synthrelease.data.rules import (
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published.options import DesignPart
-from synthrelease.values import dataclass, field, replace
 
 # Conditions on the released bins have the grammar of the plausibility rules. The grammar is applied to bins instead of values.
 #

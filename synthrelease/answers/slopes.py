@@ -13,6 +13,7 @@ over the members of each root (theory 13.14, figures of members).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -22,7 +23,6 @@ from synthrelease.answers.questions import Question, over_cells
 from synthrelease.answers.tables import PublishedTables
 from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import Noises, SharedNoise
-from synthrelease.values import dataclass, replace
 
 MOST_NOISE = 0.5
 """Largest total standard deviation of the noise in A, scaled so that A is the identity, at which slopes are estimated."""

@@ -8,6 +8,7 @@ So the card of a release and `bound` agree on every machine.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,6 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.values import dataclass, fields, replace
 
 # Which estimates are given: one rule for the command, JSON, estimates.csv and Python.
 #

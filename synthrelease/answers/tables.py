@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import DiscreteLaplace, Noises
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.values import dataclass, replace
 
 MAX_CELLS = 1_000_000
 """Largest number of cells in the table over the columns of a question."""

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from synthrelease.data.questions import QUANTILES, Kind
 from synthrelease.published.measurements import NOT_ESTIMABLE, NotSample
 from synthrelease.resources import library
-from synthrelease.values import dataclass, fields, replace
 
 if TYPE_CHECKING:
     import pandas as pd

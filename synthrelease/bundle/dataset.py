@@ -7,6 +7,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,6 @@ from synthrelease.published.table import TableFile
 from synthrelease.settings.card import LICENCES, CardTable, is_email
 from synthrelease.settings.tables import SYNTHETIC
 from synthrelease.spec import canonical
-from synthrelease.values import dataclass
 
 KEYWORDS = ("synthetic data", "differential privacy")
 

@@ -12,6 +12,7 @@ import re
 import struct
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from synthrelease.published.names import STEM
 from synthrelease.published.table import NOTICE, ReleasedTable, RowsBatch, TableFile, TableShape
 from synthrelease.resources import library
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
-from synthrelease.values import dataclass
 
 _STATA_WORDS = "_all _b _coef _cons _n _N _pi _pred _rc _skip byte double float if in int long strL using with"
 STATA_WORDS = frozenset([*_STATA_WORDS.split(), *(f"str{number}" for number in range(1, 2046))])

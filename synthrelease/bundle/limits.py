@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from synthrelease.answers.limits import RISK, KeptRows
@@ -22,7 +23,6 @@ from synthrelease.privacy.grids import grid_point, noise_grid, shared_grid
 from synthrelease.published.base import number
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.values import dataclass, replace
 
 # Intervals for exact figures, from released figures (post-processing, no cost).
 

@@ -7,6 +7,7 @@ Short options are here. `imputation` and `series` have modules of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -41,7 +42,6 @@ from synthrelease.settings.options import PopulationTable
 from synthrelease.settings.tables import BundleTable
 from synthrelease.settings.wide import AREAS_WHY, MARKS_WHY
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.values import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)

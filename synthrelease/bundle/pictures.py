@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Any
 
@@ -19,7 +20,6 @@ from synthrelease.privacy.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, 
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
-from synthrelease.values import dataclass
 
 # SVG pictures with a title and a description, whose ids are unique on their page. The bytes depend on the arguments alone, not
 # on fonts or versions of a plotting library: `verify` draws the pictures again and compares.

@@ -8,6 +8,7 @@ criterion values say nothing about these rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -32,7 +33,6 @@ from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.published.folder import load_without_rows
 from synthrelease.published.table import ReleasedTable, RowsBatch, TableShape, table_of
 from synthrelease.published.verify.alone import rebuild
-from synthrelease.values import dataclass, replace
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from synthrelease.bundle.card.numbers import environment, labelled_title
@@ -14,7 +15,6 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
 from synthrelease.settings.tables import SYNTHETIC
-from synthrelease.values import dataclass
 
 R_NAME, STATA_NAME = "read.R", "read.do"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -28,7 +29,6 @@ from synthrelease.published.table import (
     written,
 )
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
-from synthrelease.values import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)

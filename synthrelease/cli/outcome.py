@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from synthrelease.cli.terminal import charge_tree, screen
 from synthrelease.data.texts import program, quoted_path
 from synthrelease.errors import so_many
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,6 +9,7 @@ import json
 import runpy
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -43,7 +44,6 @@ from synthrelease.spec.requests import (
     ScoutRequest,
     TableName,
 )
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -23,7 +24,6 @@ from synthrelease.data.schema import Binning, PublishedColumn, Schema, Transform
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.settings.base import AgreedTable, Line, Mistake, Reason, SpecTable
-from synthrelease.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from synthrelease.criteria.functional import Design, LinearModel

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Literal
 
 from synthrelease.criteria.columns import LARGEST_WHEN_WIDE
 from synthrelease.data.linked import slot_name
-from synthrelease.values import dataclass, replace
 
 NOISE_SHARE = 6
 """The drafted noise scale of a criterion value is at most the threshold divided by this number, so that error bounds are

@@ -7,11 +7,11 @@ the public rows of a rehearsal.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.facts import KnownError, LostPair, Offender, PublicCounts, PublicFacts
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.data.layout import Layout

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,6 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.generators.measured_noise import MOST_NUMBERS, cube_limit, cube_sd
 from synthrelease.privacy.grids import shared_grid, shared_steps
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,6 @@ import numpy as np
 from synthrelease.data.counts import Counts, EqualRows, few_rows, places_in, rows_at, word_of, words_of
 from synthrelease.data.layout import CODED_CELLS, Columns
 from synthrelease.data.linked import Linked
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,6 +12,7 @@ the noise of the products of features.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -23,7 +24,6 @@ from synthrelease.criteria.records import LinearModel as LinearModel
 from synthrelease.criteria.records import Prior as Prior
 from synthrelease.errors import rejecting
 from synthrelease.settings.base import KEYS, SpecTable
-from synthrelease.values import dataclass, replace
 
 # Importance of the intercept's moments relative to the moments of slopes; the coefficient criterion uses slopes only.
 _INTERCEPT_WEIGHT = 0.3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +24,6 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
-from synthrelease.values import dataclass, replace
 
 if TYPE_CHECKING:
     from synthrelease.generators.drawing import Drawing

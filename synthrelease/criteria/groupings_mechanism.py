@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -26,7 +27,6 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Transformation
-from synthrelease.values import dataclass
 
 _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the difference of two products of counts
 

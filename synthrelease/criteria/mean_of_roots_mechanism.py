@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -23,7 +24,6 @@ from synthrelease.criteria.groupings_mechanism import groups_of_cells, sizes
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Transformation
-from synthrelease.values import dataclass
 
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
@@ -20,7 +21,6 @@ import numpy as np
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.marginals import added_up, spread_out
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.data.schema import Binning, Transformation

@@ -10,6 +10,7 @@ candidate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, TypeVar
 
@@ -25,7 +26,6 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.settings.base import Mistake, unknown
-from synthrelease.values import dataclass, replace
 
 _ROWS: Mapping[Of, tuple[str, str]] = {
     "members": ("members", "In this criterion every member of a root is a row."),

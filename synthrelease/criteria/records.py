@@ -7,6 +7,7 @@ The contribution of a record to a criterion value does not depend on other recor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Annotated
 
@@ -15,7 +16,6 @@ from pydantic import Field
 
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation, value_limits
 from synthrelease.errors import listing
-from synthrelease.values import dataclass
 
 upper_triangle = cache(np.triu_indices)
 """Return the row and the column of each entry in the upper triangle of a square matrix of a given size."""

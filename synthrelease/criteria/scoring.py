@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +18,6 @@ from synthrelease.criteria.facts import MECHANISM, OneNoise, Query, Score, figur
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.charges import JOINT_TEST, Charge, mechanism
 from synthrelease.privacy.grids import laplace_tail
-from synthrelease.values import dataclass, replace
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from mmap import ACCESS_COPY, mmap
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, CountedIndicators, Layout
-from synthrelease.values import dataclass
 
 # Two rows are equal if their cells are equal. A cell is compared by its code, or by a few words in a wide table
 # (`Layout.words`). This section also computes the bins of a column that counts the indicators of each row.

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
 import numpy as np
 
 from synthrelease.errors import Unexpected
-from synthrelease.values import dataclass
 
 ISO, OR = "%Y-%m-%d", " or "
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -14,12 +14,12 @@ row of the table occurs at least `smallest` times, every row of a completed copy
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.data.counts import Counts, EqualRows, words_of
 from synthrelease.data.plausibility import Mask, Plausibility
-from synthrelease.values import dataclass
 
 # This section separates gaps from missing values that the rules demand. A survey does not ask everybody everything. A person
 # without work has no occupation, and a rule says so ("no work and occupation is not missing" never occurs). Such a value is not

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-
-from synthrelease.values import dataclass, field
 
 CODED_CELLS = 2**62
 """Largest number of cells for which every cell gets a code in 64 bits. One bit remains free, so that two codes can be added."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar
 
 import numpy as np
-
-from synthrelease.values import dataclass
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:\.\w+)?")
 """A pattern for the parts of a condition: a text in quotes, or a name, which may be followed by a point and a level. The prefix

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate, combinations, product
 
@@ -26,7 +27,6 @@ from synthrelease.data.counts import (
     words_of,
 )
 from synthrelease.data.layout import MOST_AXES, CellLimit, Columns, Layout
-from synthrelease.values import dataclass
 
 # These functions sum full arrays (one axis per column) over columns or to coarser bins, and broadcast marginals back.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,7 +13,6 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.members import MemberRows, Seat, gaps, rows_transformation
 from synthrelease.data.schema import Transformation
-from synthrelease.values import dataclass
 
 # A bin is as wide as a release needs it, but the mean of a column needs the exact values of the rows, which the bin does not
 # show. So `BinnedCounts` contains the atomic cells and the bins. If criteria compute with a column, its atomic cells are as

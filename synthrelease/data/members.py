@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from typing import Literal
@@ -18,7 +19,6 @@ import numpy as np
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import FIRST, OTHER, Linked, slot_name
 from synthrelease.data.schema import Binning, Column, PublishedColumn, Schema, Transformation
-from synthrelease.values import dataclass, replace
 
 Of = Literal["members", "others", "pairs"]
 Seat = tuple[int, int]

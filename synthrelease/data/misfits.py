@@ -7,12 +7,12 @@ All messages are written before a file is read, so no message can contain a valu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from synthrelease.data.dates import DateFormat
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Column, Schema
 from synthrelease.errors import listing
-from synthrelease.values import dataclass, replace
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
 """Codes for values that have no bin. Such a value is missing, outside the bounds or categories, or a string that is no number

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,7 +38,6 @@ from synthrelease.data.rules import (
 )
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import listing
-from synthrelease.values import dataclass
 
 
 class AllowedCells:

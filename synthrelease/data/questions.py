@@ -19,10 +19,10 @@ the end of a share, mean, median, quantile or slope, every row counts with its d
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from synthrelease.errors import InputError, closest, cut, listing
-from synthrelease.values import dataclass
 
 Kind = Literal["share", "mean", "median", "quantile", "slope", "ratio"]
 QUANTILES: tuple[Kind, ...] = ("median", "quantile")

@@ -28,13 +28,13 @@ import operator as op
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import Unexpected, closest, cut, listing
-from synthrelease.values import dataclass
 
 HOLDS: Mapping[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
     "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne,

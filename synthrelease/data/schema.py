@@ -10,6 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,6 @@ from synthrelease.data.dates import DateFormat
 from synthrelease.data.layout import CountedIndicators, Layout
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.values import dataclass, field, replace
 
 # Bins in a notation that people use: "<18", "18-19", "18..44", "1500-4499 by 100", ">44".
 #

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -24,7 +25,6 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import added_up, with_merged_bins
 from synthrelease.data.schema import Transformation
-from synthrelease.values import dataclass, replace
 
 # The rows of a released table are weighted to published totals of groups of persons (docs/weights.md).
 

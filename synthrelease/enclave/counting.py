@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from synthrelease.enclave.values import Digits, Known, absent, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
-from synthrelease.values import dataclass, field
 
 READ, KEYS = 0, -1
 """Parts of the keys of `CountedRows.misfits`. With READ as the kind, the rows read are counted. With KEYS as the column,

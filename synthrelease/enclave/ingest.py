@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from synthrelease.data.counts import Counts
@@ -40,7 +41,6 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source, check_members, unwritten
-from synthrelease.values import dataclass, replace
 
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -30,7 +31,6 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source, check_members, unwritten
-from synthrelease.values import dataclass
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:

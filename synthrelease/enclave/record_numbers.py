@@ -18,6 +18,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,6 @@ from synthrelease.privacy.protection import told_of
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source, unwritten
-from synthrelease.values import dataclass, field, replace
 
 # The secret key that decides permanently which piece of a register a record number belongs to. This key stays in the enclave.
 #

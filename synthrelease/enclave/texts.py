@@ -18,6 +18,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
@@ -27,7 +28,6 @@ import numpy as np
 from synthrelease.errors import InputError, closest
 from synthrelease.settings.columns import missing_columns
 from synthrelease.sources.tables import LONGEST_TEXT
-from synthrelease.values import dataclass
 
 # A number has the same text in every file and database, whatever its type.
 #

@@ -19,6 +19,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +28,6 @@ from synthrelease.data.misfits import MISSING, OUTSIDE, WRONG
 from synthrelease.data.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
 from synthrelease.settings.columns import InputTable
-from synthrelease.values import dataclass
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations
@@ -33,7 +34,6 @@ from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.privacy.plan import pure_epsilon
 from synthrelease.settings.base import Mistake, ReleasedPrior
-from synthrelease.values import dataclass, replace
 
 if TYPE_CHECKING:
     from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations
@@ -23,7 +24,6 @@ from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
-from synthrelease.values import dataclass, replace
 
 # If not all pairs fit into the model, the model uses only the pairs that clearly differ from independence. The difference must
 # be at least this multiple of the standard deviation of the noise.

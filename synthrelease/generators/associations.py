@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Literal
@@ -30,7 +31,6 @@ from synthrelease.data.linked import Linked, slot_name
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import Unexpected, listing
 from synthrelease.generators.junction_tree import JunctionTree
-from synthrelease.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from synthrelease.generators.measured_noise import CountNoise

@@ -6,6 +6,7 @@ Every generator fits a model to private counts at a stated charge; the model can
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
@@ -20,7 +21,6 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.privacy.plan import pure_epsilon
 from synthrelease.settings.base import Mistake, SpecTable
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -26,7 +27,6 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.junction_tree import JunctionTree, spread
-from synthrelease.values import dataclass
 
 _DYKSTRA_STEPS = 30
 # Smallest number of rows from which the distribution of parents is estimated, and largest number of cells for which this

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 
@@ -14,7 +15,6 @@ import numpy as np
 from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree
-from synthrelease.values import dataclass, replace
 
 _TOGETHER = 2**20  # Number of cells of the messages that are in memory at a time (8 MiB)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -20,7 +21,6 @@ from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Truth, columns_of, truth_of, walk
 from synthrelease.generators.junction_tree import largest_clique
-from synthrelease.values import dataclass
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
 State = tuple[int, int]

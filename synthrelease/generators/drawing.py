@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-
-from synthrelease.values import dataclass, field
 
 MOST_CANDIDATES = 20_000
 """If more rows than this were drawn and more rows than this were omitted, the closed form is used. The limit of the closed form

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +26,6 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.base import Generator, Guaranteed
 from synthrelease.generators.counting_queries import CELL_LIMIT, DenseModel
 from synthrelease.settings.base import Mistake
-from synthrelease.values import dataclass
 
 # A small feed-forward network on rows of bins, with the norm of every row's gradient, and the optimiser Adam.
 

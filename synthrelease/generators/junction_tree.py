@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
 
 import numpy as np
 
 from synthrelease.data.layout import Columns
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

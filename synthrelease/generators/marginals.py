@@ -7,6 +7,7 @@ table, that matches the marginals (`maximum_entropy`; after McKenna, Sheldon & M
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import ClassVar, Literal
@@ -45,7 +46,6 @@ from synthrelease.generators.scored_sums import ScoredSum, SumGroup, read_sums
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.settings.base import Mistake, ReleasedPrior
-from synthrelease.values import dataclass, replace
 
 # Rows of rare bins are counted separately. The rows of rare bins are added to rows of the model of all other rows. All of this
 # is post-processing.

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -31,7 +32,6 @@ from synthrelease.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.values import dataclass
 
 # Overlapping noisy tables are made consistent by weighted least squares. This is post-processing.
 #

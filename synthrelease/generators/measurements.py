@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -23,7 +24,6 @@ from synthrelease.generators.agreements import NoisyAgreements
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, cube_sd, entry_limit
 from synthrelease.generators.scored_sums import ScoredSum, ScoreFactor, merged_scores, terms_of
 from synthrelease.settings.base import Mistake
-from synthrelease.values import dataclass, replace
 
 # The noise of tables of areas on each level, and a division of the budget by wanted errors. All of this is public.
 

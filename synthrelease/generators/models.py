@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
@@ -32,7 +33,6 @@ from synthrelease.generators.row_functions import (
     Value,
     columns_of,
 )
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

@@ -4,6 +4,7 @@ code."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -16,7 +17,6 @@ from synthrelease.generators.base import Background, Generator, Model
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.privacy.plan import pure_epsilon
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

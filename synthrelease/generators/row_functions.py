@@ -4,9 +4,9 @@ row."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from synthrelease.data.rules import Rule, comparisons
-from synthrelease.values import dataclass
 
 STEPS = 2**20
 """Largest number of steps that a row adds to a sum. A row adds a whole number of steps, at least 0."""

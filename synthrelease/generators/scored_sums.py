@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
@@ -23,7 +24,6 @@ from synthrelease.data.schema import STEPS, OwnValue, Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.generators.measured_noise import MOST_NUMBERS
 from synthrelease.settings.base import Mistake
-from synthrelease.values import dataclass
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")

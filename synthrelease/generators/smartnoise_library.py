@@ -6,6 +6,7 @@ import contextlib
 import io
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from synthrelease.data.layout import Columns, Layout
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True)

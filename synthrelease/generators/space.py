@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 from synthrelease.data.schema import Binning, Column, Schema, Transformation
 from synthrelease.generators.base import Generator
 from synthrelease.generators.projections import Projection
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.errors import BudgetError, Unexpected
@@ -17,7 +18,6 @@ from synthrelease.privacy.charges import WITHIN_CAP, Charge, decimal_text, gauss
 from synthrelease.privacy.curves import below, epsilon_of, exp_up, rho_within
 from synthrelease.privacy.grids import gaussian_scale
 from synthrelease.privacy.selection import tidy_up
-from synthrelease.values import dataclass
 
 SCOUT, UNKNOWN = "scout", "texts that no codebook lists"
 """The names of the charges of a scout."""

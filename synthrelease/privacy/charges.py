@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
@@ -18,7 +19,6 @@ from typing import Literal
 
 from synthrelease.errors import BudgetError, InputError, Unexpected
 from synthrelease.privacy.curves import RenyiCurve, above, curve_of_pure, zcdp
-from synthrelease.values import dataclass, replace
 
 _MOST_DIGITS = 330  # Largest number of digits of an epsilon, which is enough for the smallest and largest floats
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache
 
 from synthrelease.privacy.exact_bounds import Between, complement, exponential, product
-from synthrelease.values import dataclass
 
 # Probabilities of the normal distribution lie between whole numbers that certify them, to any number of bits (theory 9.14,
 # exact Gaussian curve).

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple, Protocol
-
-from synthrelease.values import dataclass
 
 _LAW_GUARD = 96  # Additional bits of the computation, which make the bounds tight. The bounds are valid for any number of bits.
 

@@ -8,11 +8,10 @@ use the same functions.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
-
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from hashlib import sha256
@@ -75,7 +76,6 @@ from synthrelease.privacy.ledger_file import (
 )
 from synthrelease.privacy.plan import Horizon, Plan, YearOfSeries
 from synthrelease.privacy.subsets import Split
-from synthrelease.values import dataclass
 
 # These functions check whether a ledger can record a plan over years, and whether a release fits the plan.
 

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +29,6 @@ from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.charges import decimal_text, exact
 from synthrelease.privacy.plan import MOST_YEARS, Horizon, Loss, over_years
 from synthrelease.privacy.subsets import MOST_PIECES, Spent, Split
-from synthrelease.values import dataclass, replace
 
 Value = TypeVar("Value")
 

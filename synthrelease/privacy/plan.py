@@ -6,6 +6,7 @@ Neighbouring tables differ in one record that is replaced by another (bounded di
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -30,7 +31,6 @@ from synthrelease.privacy.charges import (
 from synthrelease.privacy.curves import RenyiCurve, exp_up, log_up, root_down, zcdp
 from synthrelease.privacy.selection import SelectionRule, private_selection, tidy_up
 from synthrelease.privacy.subsets import PIECES, PartitionRule, of_piece
-from synthrelease.values import dataclass, replace
 
 # The guarantee of a release: epsilon and delta, neighbours, facts that are published exactly, and the guarantee for a person.
 

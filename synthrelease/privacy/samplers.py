@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +22,6 @@ from itertools import count
 import numpy as np
 
 from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, Law, exponential
-from synthrelease.values import dataclass
 
 # The truncated negative binomial distribution of a hidden number of rounds is drawn exactly (theory 9.11, inversion of bits).
 

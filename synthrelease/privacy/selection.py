@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from synthrelease.errors import BudgetError, Unexpected
 from synthrelease.privacy.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, check_above_0, decimal_text, epsilon_at
 from synthrelease.privacy.curves import SLACK, decimal_of, exp_up, mean_rounds, selected
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,12 +8,12 @@ that read all rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, NUMBER_OF_ROWS, Charge
-from synthrelease.values import dataclass
 
 MOST_PIECES = 1000
 """Largest number of pieces of a register. A thousandth of a register already describes the register poorly."""

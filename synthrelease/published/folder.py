@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,6 @@ from synthrelease.published.options import DesignPart
 from synthrelease.published.table import RowsBatch, TableError, csv_rows
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.sources.paths import checked_path
-from synthrelease.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     import pandas as pd

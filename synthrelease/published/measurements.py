@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -35,7 +36,6 @@ from synthrelease.data.marginals import with_merged_bins
 from synthrelease.errors import Unexpected
 from synthrelease.published.base import ExactText, Number, Part, check_format, json_bytes
 from synthrelease.settings.reading import dotted
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.generators.measured_noise import CountNoise

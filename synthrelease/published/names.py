@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from synthrelease.published.base import CHECKSUMS, PUBLIC_KEY, SIGNATURE
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.settings.tables import BundleTable
-from synthrelease.values import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)

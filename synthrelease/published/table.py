@@ -6,6 +6,7 @@ import csv
 import io
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,7 +20,6 @@ from synthrelease.errors import OutputError, cut, listing
 from synthrelease.published.base import Content, opened
 from synthrelease.published.columns import ColumnPart
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
-from synthrelease.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,6 +7,7 @@ used for fitting and the other for scoring.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,6 @@ from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source
 from synthrelease.spec.models import charge_of
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.values import dataclass, field, replace
 
 # The table of a release, divided at random into two pieces. One piece is used for fitting the generator, the other for the
 # criteria.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from synthrelease.criteria import explain
 from synthrelease.criteria.scoring import NobodyPasses, unanswerable, uninformative
@@ -20,7 +21,6 @@ from synthrelease.generators.base import Generator
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.space import least_bounds
 from synthrelease.spec.tried import rows_tried
-from synthrelease.values import dataclass
 
 USUAL_ROWS = 100_000
 """Assumed number of rows of an unknown file."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -41,7 +42,6 @@ from synthrelease.releasing.attempt import (
 )
 from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_use
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.values import dataclass, replace
 
 ROWS = 2000
 """Number of rows of the made-up table: every group gets a few rows, and the work takes about a second."""

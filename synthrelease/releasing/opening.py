@@ -17,6 +17,7 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,7 +57,6 @@ from synthrelease.sources.opened import (
 )
 from synthrelease.sources.source import Source, which_file
 from synthrelease.sources.tables import LONGEST_TEXT, check_is_number, check_type
-from synthrelease.values import dataclass, field, replace
 
 # The header of a CSV file, whether a row follows it, and whether a gzip file is complete: all that is read before the charge.
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -50,7 +51,6 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
-from synthrelease.values import dataclass
 
 # A register is split permanently into pieces by a secret key. The functions below make this split, and select the rows of one
 # piece.

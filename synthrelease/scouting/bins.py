@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -16,7 +17,6 @@ import numpy as np
 
 from synthrelease.data.dates import ISO, PARTS, DateFormat
 from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fillers_from
-from synthrelease.values import dataclass, field
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
 """Shares of all rows: of a usual bin of numbers, of a 0 that gets its own bin (at least), and of the smallest usual bin."""

@@ -24,6 +24,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,6 @@ from synthrelease.enclave.statistical import object_text, read_package, writer
 from synthrelease.errors import InputError, Unexpected, listing
 from synthrelease.settings.columns import FixedWidthTable, Position
 from synthrelease.sources.formats import Package
-from synthrelease.values import dataclass, field, replace
 
 MAX_BYTES = 50_000_000
 _HEADERS = {

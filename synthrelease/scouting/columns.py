@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -19,7 +20,6 @@ import numpy as np
 from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.errors import InputError, listing
 from synthrelease.scouting.codebook import CodebookEntry
-from synthrelease.values import dataclass, field
 
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 """Names of three cells: for strings that are no number, for strings that the codebook does not list, and for missing values."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -43,7 +44,6 @@ from synthrelease.settings.mistakes import valid
 from synthrelease.settings.tables import RANDOM, UnitTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.requests import ScoutRequest
-from synthrelease.values import dataclass
 
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
 """Two defaults: the part of the cap's rho that pays for the tables, and the part of the scout's cost that pays for the measure

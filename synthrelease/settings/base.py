@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -13,7 +14,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.values import dataclass
 
 # Texts that may be the label of a bin.
 

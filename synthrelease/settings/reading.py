@@ -13,13 +13,13 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from synthrelease.errors import Problem, SpecError, Unexpected
-from synthrelease.values import dataclass
 
 MAX_SPEC_BYTES = 1_000_000
 MAX_DEPTH = 30

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
@@ -21,7 +22,6 @@ from synthrelease.errors import InputError
 from synthrelease.sources.opened import SQLITE
 from synthrelease.sources.source import PARQUET
 from synthrelease.sources.tables import LONGEST_TEXT
-from synthrelease.values import dataclass, replace
 
 # The metadata of a Parquet file state the size of each column in each row group, and contain no value of a row.
 #

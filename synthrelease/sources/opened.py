@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from synthrelease.errors import InputError
 from synthrelease.resources import library
 from synthrelease.sources.source import PASSWORD, USER
 from synthrelease.sources.tables import chosen_table, engine_of, quoted, sql_tables
-from synthrelease.values import dataclass, field
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (

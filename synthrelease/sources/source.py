@@ -14,12 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 
 from synthrelease.errors import InputError
 from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
-from synthrelease.values import dataclass, field, replace
 
 # A table is only read by libraries that take the type of a column from the database, never from its rows.
 #

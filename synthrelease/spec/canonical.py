@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,6 @@ from synthrelease.errors import Unexpected
 from synthrelease.settings.base import RELEASED
 from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
-from synthrelease.values import dataclass
 
 NAME = "specification.json"
 """Name of the file of the text in a bundle."""

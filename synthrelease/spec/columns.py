@@ -7,6 +7,7 @@ import itertools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from synthrelease.errors import SpecError, Unexpected, closest, cut, listing
 from synthrelease.settings.base import EXPECTED, is_label
 from synthrelease.settings.columns import ColumnTable, InputTable, outside_of, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.settings.reading import ConfigurationFile, beside, csv_lines
-from synthrelease.values import dataclass, replace
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import YES, GeographyTable, MarksTable, labels_of
 from synthrelease.settings.tables import MAX_COLUMNS, MOST_COLUMNS, ReleaseFile
-from synthrelease.values import dataclass
 
 if TYPE_CHECKING:
     from synthrelease.generators.measurements import AreaNoise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from synthrelease.data.questions import is_question, split_question
 from synthrelease.data.rules import Domain, RuleError, parse_rule
@@ -18,7 +19,6 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.geography import Geography, Marks
 from synthrelease.spec.register import design_in_words, population_in_words, scout_in_words
 from synthrelease.spec.series import Series, promise_text
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +41,6 @@ from synthrelease.spec.models import charge_of
 from synthrelease.spec.options import Options
 from synthrelease.spec.record import check_unit_answered
 from synthrelease.spec.series import check_new
-from synthrelease.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from synthrelease.criteria.facts import OneNoise

@@ -25,6 +25,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from inspect import cleandoc, signature
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -32,7 +33,6 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from synthrelease.data.texts import entries
 from synthrelease.sources.paths import checked_path
 from synthrelease.sources.source import Source
-from synthrelease.values import dataclass, fields
 
 
 @dataclass(frozen=True, kw_only=True)

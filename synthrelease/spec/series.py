@@ -4,6 +4,7 @@ years.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.reading import beside, regular_file
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.values import dataclass, replace
 
 MAX_BYTES = 100_000_000
 

@@ -17,6 +17,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,7 +30,6 @@ from synthrelease.settings.reading import beside as named_beside
 from synthrelease.settings.reading import read_configuration
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import judged_tables, known_chances
-from synthrelease.values import dataclass
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]

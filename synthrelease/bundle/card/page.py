@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from html import unescape
@@ -52,7 +53,6 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import ask_name, has_ask_page, page_name
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.card import LICENCES, CardTexts, direction
-from synthrelease.values import dataclass
 
 # The card's head for search engines: a schema.org Dataset as JSON-LD.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from statistics import median
@@ -41,7 +42,6 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.tables import RANDOM, AttacksTable
 from synthrelease.spec.record import used_rows
-from synthrelease.values import dataclass
 
 # The associations on the first screen of the card: the pairs that the rows preserve or, if these are fewer, the other pairs.
 

@@ -7,6 +7,7 @@ can read it with all its imports (docs/architecture.md, what stands alone).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,6 @@ from synthrelease.settings.reading import UNPRINTABLE, value_text
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.canonical import NAME as SPECIFICATION
 from synthrelease.spec.columns import ColumnError, build_column
-from synthrelease.values import dataclass
 
 # The building blocks of the guarantee follow from the rest of release.json: every exactly published fact is in its scope.
 

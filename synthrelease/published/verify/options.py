@@ -4,6 +4,7 @@ of release.json."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -45,7 +46,6 @@ from synthrelease.published.table import ReleasedTable, RowsBatch, TableError, c
 from synthrelease.published.verify.checks import Check, Earlier, made
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.canonical import BY_DIGEST, PRIOR, read_tables
-from synthrelease.values import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -42,7 +43,6 @@ from synthrelease.published.verify.options import fixed, not_in_specification
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.spec.canonical import NAME, read_tables
 from synthrelease.spec.columns import build_column, group_binning
-from synthrelease.values import dataclass
 
 # Comparison of a release with a commitment from before the run.
 

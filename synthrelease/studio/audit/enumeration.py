@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -39,7 +40,6 @@ from synthrelease.studio.audit.exact import ExactFigures, exact_figures, least_s
 from synthrelease.studio.audit.sweep import SMALL, WIDE, Sweep, Table, criterion
 from synthrelease.studio.audit.tiny import FROM_0, ResizedPairs, Rows, World, file_pairs, resized_pairs
 from synthrelease.studio.audit.worlds import SWEEPS
-from synthrelease.values import dataclass, replace
 
 GRID_SHARE = 2.0**-13
 """Largest half step of the grid of a value, as a share of its sensitivity (`privacy.noise.laplace_figure`)."""

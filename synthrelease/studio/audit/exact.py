@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations
@@ -35,7 +36,6 @@ from synthrelease.criteria.mean_of_roots import MeanOfRoots
 from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
 from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDistance
 from synthrelease.studio.audit.tiny import Coding, World
-from synthrelease.values import dataclass, replace
 
 SMALLEST = Fraction(1, 2**20)
 """Smallest sensitivity of a value that is constant for some candidates, as a share of the whole range."""

@@ -6,6 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
@@ -38,7 +39,6 @@ from synthrelease.privacy.noise import SYSTEM, Losses, SystemEntropy, rounded_ga
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.studio.audit.tiny import World
 from synthrelease.studio.parallel import Progress
-from synthrelease.values import dataclass, replace
 
 _NODES = 200  # Number of nodes of the quadrature, which is exact for permute-and-flip among fewer than 400 candidates
 _COARSE = 64  # Scale of noise above which rounding reduces a mean loss by less than 1 part in 10,000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, permutations, product
@@ -27,7 +28,6 @@ from synthrelease.spec.models import charge_of
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
 from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, Coding, World, resized_pairs
-from synthrelease.values import dataclass
 
 PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4]), spreads=np.array([0.5]), uncertainty=0.3)
 """A wrong guess of the regression, for the functional mechanism."""

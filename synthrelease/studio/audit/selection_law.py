@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
@@ -25,7 +26,6 @@ import numpy as np
 
 from synthrelease.privacy.curves import exp_up
 from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
-from synthrelease.values import dataclass
 
 STOPS = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(1, 10), Fraction(1, 2), Fraction(1))
 RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synthrelease.criteria import CRITERIA
@@ -10,7 +11,6 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.studio.audit.tiny import FROM_0, Coding, World
-from synthrelease.values import dataclass, field, replace
 
 WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, combinations_with_replacement, islice, pairwise, permutations
@@ -28,7 +29,6 @@ from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import Bins, build_column, group_binning
-from synthrelease.values import dataclass, replace
 
 # Tiny made-up worlds: a schema with its setting, all tables of a few records, and all neighbours of these tables.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -17,7 +18,6 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
-from synthrelease.values import dataclass
 
 # p(x | z) of a public table: the shares of x among records that are similar to z, with a prior. The group of similar records is
 # the smallest one that has enough rows.

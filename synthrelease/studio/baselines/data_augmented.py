@@ -14,6 +14,7 @@ columns would lose their association, because W of a later column has no effect 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -34,7 +35,6 @@ from synthrelease.studio.baselines.base import (
     draw_weighted,
     least_rows,
 )
-from synthrelease.values import dataclass
 
 SWEEPS = 5
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from synthrelease.studio.baselines.base import CauchyNoise
-from synthrelease.values import dataclass, replace
 
 # Nearest-neighbour imputation in a fixed order, and the largest effect of one record (theory 11.6, changed donees).
 #

@@ -17,6 +17,7 @@ reads private data.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -25,7 +26,6 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.errors import listing
 from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFit, MadeTables
-from synthrelease.values import dataclass
 
 # The nominal epsilon of swapping, its least value, and the rates that a budget allows (theory 10.1, permutation swapping).
 #

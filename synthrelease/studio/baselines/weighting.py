@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.studio.baselines.imputation import STEPS, Neighbours
-from synthrelease.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,6 @@ from synthrelease.studio.drafting.edits import (
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, loaded_changed, replace_files, taken_over, toml
 from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, standing
-from synthrelease.values import dataclass, replace
 
 
 @contextmanager

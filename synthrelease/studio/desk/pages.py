@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from html import escape
@@ -77,7 +78,6 @@ from synthrelease.studio.drafting.edits import (
 )
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, own_acceptance, toml
-from synthrelease.values import dataclass, field, replace
 
 KEPT = ("description", "unit")
 """The desk keeps these settings of a column when its kind changes, because the steward wrote them."""

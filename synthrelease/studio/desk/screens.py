@@ -6,6 +6,7 @@ import datetime
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,6 @@ from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, 
 from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
 from synthrelease.studio.rehearsal.expected_noise import accuracies, cheapest_for, expected_answers, off_by_column
 from synthrelease.studio.rehearsal.measured_tables import askable_in_words, measured_tables
-from synthrelease.values import dataclass
 
 SCREENS = {
     "people": "Whom do we protect?",

@@ -7,6 +7,7 @@ address, so nothing is stored. The names of the private file and of the ledger a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from synthrelease.scouting.folder import read_scout
 from synthrelease.scouting.scout import MOST_NOISE, Scouting, check_noise, needed_rows
 from synthrelease.spec.requests import ScoutRequest, command_words, names_in
 from synthrelease.studio.drafting.scouted import labels_of, write_scouted_draft
-from synthrelease.values import dataclass
 
 FIELDS = {"rows": "", "cap": "2", "delta": "1e-9", "unit": "row", "first_by": ""}
 FIELDS |= {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "data": "PRIVATE.csv", "ledger": "DATASET.ledger"}

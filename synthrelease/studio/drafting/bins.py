@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 
 import numpy as np
 
 from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
 from synthrelease.errors import so_many
-from synthrelease.values import dataclass
 
 LEAST_SHARE = 0.01
 """The smallest share of the rows that a drafted bin may hold. A release is least accurate in rare bins."""

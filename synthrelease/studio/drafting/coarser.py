@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from synthrelease.studio.drafting.categories import with_levels_joined, with_nei
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.studio.drafting.criteria import OTHERS
 from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.values import dataclass, replace
 
 FEW_CATEGORIES = 6
 

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, combinations, count, groupby, pairwise
 from typing import Any, Literal
@@ -27,7 +28,6 @@ from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
 from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, unaccented, words_in
-from synthrelease.values import dataclass, field, replace
 
 # Strings that stand for a missing answer, by the codebook or by the conventions of registers.
 

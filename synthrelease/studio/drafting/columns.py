@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, partial
 from itertools import pairwise
@@ -50,7 +51,6 @@ from synthrelease.studio.drafting.public_file import (
     with_bins_for_gaps,
 )
 from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
-from synthrelease.values import dataclass, replace
 
 # Whether whole numbers are a quantity or codes. Each piece of evidence has points and a reason. If the points balance, the
 # steward is asked.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, groupby
 from types import MappingProxyType
@@ -38,7 +39,6 @@ from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_pu
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only
 from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.studio.rehearsal.plan_race import Kept
-from synthrelease.values import dataclass, replace
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1

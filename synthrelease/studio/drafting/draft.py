@@ -13,6 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -92,7 +93,6 @@ from synthrelease.studio.rehearsal.plan_race import (
     race_words,
     shown_share,
 )
-from synthrelease.values import dataclass, replace
 
 SEED = 2014
 """The seed of all fits, so that a draft of the same file is the same each time."""

@@ -12,6 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
@@ -59,7 +60,6 @@ from synthrelease.studio.drafting.toml_edit import (
 from synthrelease.studio.rehearsal.advice import Offer, with_law
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.words import rounds_text
-from synthrelease.values import dataclass, field, replace
 
 # Write the proposal of a rehearsal into the configuration: the generation budget and the distribution of the number of rounds.
 #

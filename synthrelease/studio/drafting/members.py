@@ -6,6 +6,7 @@ The rows of the first table are called roots, and the rows of the second table a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
-from synthrelease.values import dataclass, replace
 
 COVERED = 0.99
 """The least share of the public roots whose members are all released, unless this requires more than 8 members."""

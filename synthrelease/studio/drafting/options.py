@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -39,7 +40,6 @@ from synthrelease.studio.drafting.column_draft import (
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
 from synthrelease.studio.rehearsal.dependence import LEAST_ODD, from_independence
-from synthrelease.values import dataclass, field, replace
 
 WITHIN = ">"
 _ROWS = 5  # The least mean number of public rows per area, and per cell of a table of areas

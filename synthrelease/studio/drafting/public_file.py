@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, pairwise, repeat
 from pathlib import Path
 
@@ -44,7 +45,6 @@ from synthrelease.studio.drafting.column_draft import (
     left_out_as_key,
     missing_texts,
 )
-from synthrelease.values import dataclass, field, replace
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ASCII = re.compile(r"[\x00-\x7f]+")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise, takewhile
@@ -27,7 +28,6 @@ from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
 from synthrelease.studio.drafting.column_draft import plain_label, plain_name
 from synthrelease.studio.drafting.text import paths_of
 from synthrelease.studio.drafting.toml_edit import comment, toml
-from synthrelease.values import dataclass
 
 OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
 TEST, FIGURE = Fraction(5, 6), Fraction(1, 24)

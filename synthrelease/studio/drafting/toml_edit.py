@@ -20,6 +20,7 @@ import textwrap
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -33,7 +34,6 @@ from synthrelease.errors import OutputError, Problem, SpecError
 from synthrelease.settings.reading import ConfigurationFile, all_settings, toml_tables
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.values import dataclass
 
 Path_ = tuple[str | int, ...]
 """The path of a value in nested tables and lists, such as ("criteria", 2, "by", 0)."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -25,7 +26,6 @@ from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StoppingLaw
 from synthrelease.privacy.subsets import PIECES, of_piece
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson
-from synthrelease.values import dataclass, replace
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
 """Generation budgets to try, as multiples of the planned budget."""

@@ -18,6 +18,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, Self
 
@@ -42,7 +43,6 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import AllocationRequest
 from synthrelease.studio.parallel import Progress, Run, running
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
-from synthrelease.values import dataclass, field, replace
 
 # The parts of a budget: the measured terms of a `marginals` generator, and the joint test; and their notation in settings.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -30,7 +31,6 @@ from synthrelease.settings.tables import AttacksTable, MembershipTable, PersonTa
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, clopper_pearson
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
-from synthrelease.values import dataclass, field, replace
 
 SURE = 1e-3
 """Largest probability that an attack seems to contradict a true claim."""

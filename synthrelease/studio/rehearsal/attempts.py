@@ -8,6 +8,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -31,7 +32,6 @@ from synthrelease.published.options import DesignPart
 from synthrelease.releasing.attempt import Prepared, PrivateTable, divided, generate, prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.values import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -45,7 +46,6 @@ from synthrelease.studio.rehearsal.dependence import (
     tied_pairs,
     valued,
 )
-from synthrelease.values import dataclass, replace
 
 # The answers to intended questions from released rows alone, compared with the answers from the public file.
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
@@ -37,7 +38,6 @@ from synthrelease.studio.rehearsal.report import describe, plain
 from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared
 from synthrelease.studio.rehearsal.words import short
-from synthrelease.values import dataclass, field, replace
 
 MOST_VALUES = 2**28
 """Largest number of values (rows times columns) for methods that work row by row and store several numbers for each value."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -25,7 +26,6 @@ from synthrelease.generators.maximum_entropy import ProportionalFit, Target, bas
 from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
 from synthrelease.generators.measurements import weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.values import dataclass, replace
 
 MODEL_CELLS, MODEL_CELLS_OF_MANY, MANY_COLUMNS = 2**18, 2**16, 30
 """Largest number of cells of one table in a model; the second one is for many columns. Such a model is fitted in seconds. For

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,6 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.measured_tables import MeasuredTable, measured_tables
-from synthrelease.values import dataclass, replace
 
 if TYPE_CHECKING:
     from synthrelease.studio.rehearsal.attempts import BinnedColumns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,6 @@ from synthrelease.errors import so_many
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.values import dataclass
 
 LEVEL = 0.95
 

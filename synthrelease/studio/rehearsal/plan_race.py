@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -48,7 +49,6 @@ from synthrelease.studio.rehearsal.dependence import (
     tied_pairs,
     valued,
 )
-from synthrelease.values import dataclass, replace
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8

@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -44,7 +44,6 @@ from synthrelease.studio.rehearsal.words import (
     short,
     units,
 )
-from synthrelease.values import dataclass, field, fields
 
 _ROUNDING = 1e-9  # Smaller values count as 0, because they may be rounding errors
 

@@ -8,6 +8,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice, pairwise, product
 from math import prod
@@ -29,7 +30,6 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_toml, value_text
-from synthrelease.values import dataclass, field
 
 # Bands: ranges of a column's values in published tables, as ranges of whole units. The limits of the bands divide a column into
 # cells.

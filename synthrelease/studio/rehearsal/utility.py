@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Literal
@@ -22,7 +23,6 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials
 from synthrelease.studio.rehearsal.risk import risk_report
-from synthrelease.values import dataclass
 
 # Confidence intervals of the original and of the synthetic data, and how far they overlap.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.bundle.card.sections import attack_sentences
@@ -18,7 +19,6 @@ from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Off
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import Conclusion, CriterionLook, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
-from synthrelease.values import dataclass
 
 # The proposal: a generation budget and a number of rounds.
 

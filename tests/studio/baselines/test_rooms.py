@@ -14,7 +14,6 @@ ALLOWED = (
     "synthrelease.resources",
     "synthrelease.studio.baselines",
     "synthrelease.studio.rehearsal.surrogates",
-    "synthrelease.values",
 )
 
 
