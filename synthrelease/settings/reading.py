@@ -62,7 +62,9 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
         raise SpecError.at(path, "", f"at most {MAX_DEPTH} tables or lists inside each other", "more") from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
         actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a longer number"
-        raise SpecError.at(path, "", "valid TOML", actual) from None
+        again = re.search(r"immutable namespace \('(\w+)',\)", actual)  # such as [[rules]] below `rules = [...]`
+        expected = f"valid TOML: add to `{again[1]}` above, in place of [[{again[1]}]]" if again else "valid TOML"
+        raise SpecError.at(path, "", expected, actual) from None
     problems = [
         Problem(file=str(path), path=dotted(steps), expected=expected, found=value_text(value))
         for steps, value in _values(tables)

@@ -47,9 +47,11 @@ def follow(block: Block, folder: Path) -> None:
             run(["-m", *shlex.split(line.removeprefix("$ "))], folder)
     elif block.language == "python":
         run(["-c", block.text], folder)
-    elif block.title.startswith("add to "):
-        path = folder / block.title.removeprefix("add to ")
-        path.write_text(path.read_text(encoding="utf-8") + "\n" + block.text, encoding="utf-8")
+    elif block.title.startswith("add to rules of "):
+        path, lines = folder / block.title.removeprefix("add to rules of "), "\n".join(block.text.splitlines()[:-1])
+        text, added = re.subn(r"^rules = \[(\]?)", rf"{lines}\n\1", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert added == 1
+        path.write_text(text, encoding="utf-8")
     else:
         (folder / block.title).write_text(block.text, encoding="utf-8")
 

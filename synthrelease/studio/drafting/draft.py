@@ -251,7 +251,7 @@ def written(best: Tried, plans: Sequence[Raced]) -> Draft:
         kept=" ".join(filter(None, [preserved.words, ground.lean])),
     )
     sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced)
-    choices = replace(best.choices, advice=" ".join(filter(None, sentences)), race=tuple(plan.words for plan in plans))
+    choices = replace(best.choices, advice=" ".join(filter(None, sentences)))
     drafted = files_of(best.subject, choices, acceptance, ground.table)
     return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
 

@@ -44,7 +44,7 @@ ONE_BY_ONE = 3
 LOST_WHY = "Trials lost these pairs: no table measures them, or noise or wide bins hide their association"
 """The reason in [not_promised] for pairs that trials lost."""
 _REMARK = 150  # The largest number of characters of a remark behind a column
-_LONG = 400  # A column of codes or categories has one line of at most so many characters, without the remark
+_LONG = 600  # A column has one line of at most so many characters, without the remark
 
 
 def column_settings(release: str, column: ColumnDraft, *, of_member: bool = False) -> dict[str, object]:
@@ -109,16 +109,15 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
 def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
     """Return a column in the table [columns], with its question above and its remark behind.
 
-    A column of numbers, which a steward edits most, and a long column have a line for each setting. Others have one line.
+    A long column has a line for each setting. Others have one line.
     """
     remark = f"{column.remark}; missing in {column.missing_rows} rows" if column.keeps_missing else column.remark
-    alternatives = {key: value for key, value in settings.items() if key.startswith("alternatives.")}
-    lines = [f"{key} = {toml(value)}" for key, value in settings.items() if key not in alternatives]
-    if alternatives:  # a table in the table, because tomlkit cannot change an inline table with dotted keys
-        inner = (f"{key.partition('.')[2]} = {toml(value)}" for key, value in alternatives.items())
-        lines.append(f"alternatives = {{ {', '.join(inner)} }}")
+    # a table in the table, because tomlkit cannot change an inline table with dotted keys
+    inner = [f"{key[13:]} = {toml(value)}" for key, value in settings.items() if key.startswith("alternatives.")]
+    texts = {key: toml(value) for key, value in settings.items()} | {"alternatives": f"{{ {', '.join(inner)} }}"}
+    lines = [f"{key} = {texts[key]}" for key in dict.fromkeys(key.partition(".")[0] for key in settings)]
     inline = f"{column.name} = {{ {', '.join(lines)} }}"
-    if column.bins or len(inline) > _LONG:
+    if len(inline) > _LONG:
         inline = settings_text({f"{column.name}.{key}": value for key, value in settings.items()})
     first, *others = inline.split("\n")
     question = [comment(f"DOUBTFUL: {column.doubt}.")] if column.doubt else []
@@ -364,8 +363,6 @@ class Choices:
     prior_weight : number of records that the uniform distribution counts for in the fit.
     generation, delta : budget of the generator. The budget is an epsilon if delta is 0, otherwise a rho.
     advice : sentences on what a smaller epsilon and other generators would preserve.
-    race : for each generator and epsilon that was tried, a text with the share of the associations that the generator
-        preserved.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
     areas : areas within areas, with tables of each level; None if there are none.
@@ -386,7 +383,6 @@ class Choices:
     generation: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
     advice: str = ""
-    race: tuple[str, ...] = ()
     smaller: str = ""
     gaps: int = 0
     areas: AreasDraft | None = None
@@ -426,7 +422,7 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         design=design_settings(columns, subject.left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
-        gaps=f'Rows without {", ".join(gaps)} are excluded: {lost}. missing = "bin" would keep them in a bin.' if gaps else "",
+        gaps=f'Rows without {_some(gaps)} are excluded: {lost}. missing = "bin" would keep them.' if gaps else "",
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),
@@ -434,6 +430,10 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         usual_rows=BudgetTable.model_fields["rows"].default,
         means=[(column.name, column.facts.mean_range) for column in with_means(columns) if column.facts],
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" or {len(names) - 6} more columns" if len(names) > 6 else "")
 
 
 def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:

@@ -122,10 +122,9 @@ def _change(tables: Any, edit: Edit) -> None:
         above[edit.path[-2]] = tomlkit.value(f"{{ {inline} }}" if parts else "{}")
     elif edit.toml is None:
         del tables[key]
-    elif type(tables) not in (dict, list):  # of a document of tomlkit
-        tables[key] = tomlkit.value(edit.toml)
     else:
-        value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
+        of_tomlkit = type(tables) not in (dict, list)
+        value = tomlkit.value(edit.toml) if of_tomlkit else _tables(f"value = {edit.toml}")["value"]
         if isinstance(tables, list) and key == len(tables):
             tables.append(value)
         else:
@@ -133,14 +132,11 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
-    """Return the changes that add a table to a list of tables with headers, one change for each key.
-
-    Raises
-    ------
-    ValueError : when the list is written between brackets.
+    """Return the changes that add a table to a list of tables with headers, one change for each key. In a list between
+    brackets, one change adds the table.
     """
     if _is_there(old, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
-        raise ValueError("a list of tables between brackets")
+        return [edit]
     value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
     parts = tomlkit.parse(f"value = {edit.toml}")["value"]
     return [Edit(path=(*edit.path, name), toml=parts[name].as_string()) for name in value]
@@ -392,21 +388,14 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     content : content of the configuration.
     names : names of inherited tables, such as "columns".
 
-    Raises
-    ------
-    OutputError : when the other file has a table without a header of its own.
+    A list of tables between brackets becomes one line.
     """
     if file.base is None:
         return content
     base_text = text_of(file.base.read_bytes())
     lines, blocks = base_text.split("\n"), headed_tables(base_text)
     copied = ["\n".join(lines[block.first : block.last + 1]) for name in names for block in blocks if block.path[0] == name]
-    lacking = [name for name in names if not any(block.path[0] == name for block in blocks)]
-    if lacking:
-        raise OutputError(
-            f"{file.base}: expected [{lacking[0]}] under a header, so that its lines can be copied to {file.path.name}, found "
-            "another layout. Nothing was written. Copy the table by hand."
-        )
+    between_brackets = [name for name in names if not any(block.path[0] == name for block in blocks)]
     override = toml_tables(content, file.path).get("override", {})
     overridden = {name: override[name] for name in names if name in override}
     gone = [Edit(path=("override",))] if overridden.keys() == override.keys() and override else []
@@ -414,7 +403,9 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     text = text_of(changed(file.path, content, gone))
     remark = f"# These tables were copied from {file.base.name}. Later changes of that file do not affect them."
     whole = "\n".join([text.rstrip("\n"), "", remark, "\n\n".join(copied), ""])
-    settings = [Edit(path=steps, toml=toml(value)) for steps, value in all_settings(overridden)]
+    under_header = {name: table for name, table in overridden.items() if name not in between_brackets}
+    settings = [Edit(path=steps, toml=toml(value)) for steps, value in all_settings(under_header)]
+    settings += [Edit(path=(name,), toml=toml(file.tables[name])) for name in between_brackets]
     return changed(file.path, written_as(content, whole), settings)
 
 

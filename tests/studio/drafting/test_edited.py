@@ -150,8 +150,10 @@ def test_a_table_more_stands_behind_the_others_of_its_list_and_its_kind() -> Non
     assert edited(found, [Edit(path=("rules", 2)), Edit(path=("columns", "job"))]) == TEXT
     first = edited("a = 1\n", [Edit(path=("rules", 0), toml='{ never = "age > 99" }')])
     assert first == 'a = 1\n\n[[rules]]\nnever = "age > 99"\n'
-    with pytest.raises(ValueError, match="brackets"):
-        edited('rules = [{ never = "x" }]\n', [Edit(path=("rules", 1), toml='{ never = "y" }')])
+    listed = 'rules = [\n  { never = "a" },  # 3\n  { never = "b" },  # 2\n]\n\n[columns]\n'
+    more = edited(listed, [Edit(path=("rules", 2), toml='{ never = "c" }')])
+    assert more == listed.replace("# 2\n", '# 2\n  { never = "c" },\n')
+    assert edited(more, [Edit(path=("rules", index)) for index in (0, 2)]) == listed.replace('  { never = "a" },  # 3\n', "")
 
 
 def test_a_column_of_a_table_goes_with_the_question_above_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -16,6 +17,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.edits import _References, leave_out
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
+from tests.helpers.drafts import write_draft
 
 TABLES = 'tables = """\nage:ward:days + 2 ward:sex:days +\nward:sex + age:days + age:sex\n"""'
 CONFIGURATION = '''\
@@ -376,3 +378,27 @@ def test_the_command_says_what_it_took_out(config: Path) -> None:
     again = run("leave-out", config, "ward")
     assert again.returncode == 2
     assert "expected columns of the release" in words(again.stderr)
+
+
+@pytest.mark.slow
+def test_a_draft_has_a_line_for_each_column_and_rule_and_every_column_can_go(tmp_path: Path) -> None:
+    """No child is married and every adult may be; the rule goes with each of its columns, and the other lines stay."""
+    lines = ["age,married,pay,ward"]
+    for at in range(3000):
+        age, ward = at * 7 % 80, "abc"[(at * 7 % 80 // 9 + at // 1000) % 3]
+        lines.append(f"{age},{'yes' if age > 17 and at % 3 else 'no'},{1000 + 13 * (at % 97) + 40 * age},{ward}")
+    (tmp_path / "public.csv").write_text("\n".join(lines) + "\n")
+    config, acceptance, _ = write_draft("people", tmp_path / "public.csv", tmp_path, unit="row")
+    before = config.read_text(encoding="utf-8").split("\n")
+    assert len([line for line in before if re.match(r"(age|married|pay|ward) = \{ kind = ", line)]) == 4
+    rules, kept = [line for line in before if "never = " in line], texts(config)
+    assert any("age" in rule and "married" in rule for rule in rules)
+    for column in ("age", "married", "pay", "ward"):
+        for path, text in zip((config, acceptance), kept, strict=True):
+            path.write_text(text)
+        leave_out(config, [column])
+        after = config.read_text(encoding="utf-8").split("\n")
+        gone = [line for line in before if line not in after and not line.startswith(("tables", "by cells"))]
+        assert all(column in line for line in gone if "{ " in line), gone
+        assert [line for line in after if "never = " in line] == [rule for rule in rules if column not in rule]
+        assert column not in load_spec(config).schema.names

@@ -57,7 +57,7 @@ def test_the_last_override_goes_with_its_header_and_line_ends_stay(child: Path) 
     assert load_spec(child).digest == digest
 
 
-def test_a_table_without_a_header_is_not_copied(child: Path) -> None:
+def test_a_table_without_a_header_is_copied_as_one_line(child: Path) -> None:
     base = child.with_name("coins.toml")
     text = (
         base.read_text(encoding="utf-8")
@@ -65,8 +65,10 @@ def test_a_table_without_a_header_is_not_copied(child: Path) -> None:
         .replace("title =", "input = { rows = 400 }\ntitle =")
     )
     base.write_text(text, encoding="utf-8")
-    with pytest.raises(OutputError, match="under a header"):
-        taken_over(read_configuration(child), child.read_bytes(), ["input"])
+    before = read_configuration(child).tables["input"]
+    child.write_bytes(taken_over(read_configuration(child), child.read_bytes(), ["input"]))
+    assert "input = { " in child.read_text(encoding="utf-8")
+    assert (read_configuration(child).tables["input"], "input" in read_configuration(child).inherited) == (before, False)
 
 
 def test_a_column_of_the_other_file_is_left_out_in_copies_where_that_is_asked_for(child: Path) -> None:
