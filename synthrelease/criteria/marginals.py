@@ -416,7 +416,8 @@ class QuantileMarginalError(TypicalMarginalError):
 
     Attributes
     ----------
-    quantile : the q of the quantile, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
+    quantile : the q of the quantile, above 0 and at most 1. With 1, the criterion is the largest distance. Example: `quantile =
+        0.95`.
 
     Examples
     --------

@@ -448,10 +448,10 @@ class AdaptiveGenerator(Generator):
         distribution. Example: `prior_weight = [50, 300]`.
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This also holds among rows
-        that agree in the columns on which the bin depends. Even drawing adds almost no error to the tables of the model and
-        costs no epsilon. It helps if there are many columns or rare bins. Without this setting, the program rounds all expected
-        counts if there are few columns, and draws rows at random if there are many columns. Example: `draw = "evenly"`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. Even drawing adds almost
+        no error to the tables of the model and costs no epsilon. It helps if there are many columns or rare bins. Without this
+        setting, the program rounds all expected counts if there are few columns, and draws rows at random if there are many
+        columns. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True

@@ -138,10 +138,10 @@ class MarginalsGenerator(MeasuringGenerator):
         "../public.csv"`.
     prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [100, 1000]`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This also holds among rows
-        that agree in the columns on which the bin depends. Even drawing adds almost no error to the tables of the model and
-        costs no epsilon. It helps if there are many columns or rare bins. Without this setting, the program rounds all expected
-        counts if there are few columns, and draws rows at random if there are many columns. Example: `draw = "evenly"`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. Even drawing adds almost
+        no error to the tables of the model and costs no epsilon. It helps if there are many columns or rare bins. Without this
+        setting, the program rounds all expected counts if there are few columns, and draws rows at random if there are many
+        columns. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
