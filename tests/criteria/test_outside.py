@@ -34,7 +34,7 @@ class TooSmall(OutsideCriterion):
 def test_a_claim_that_is_too_small_is_found_with_its_first_tables() -> None:
     half = type("Half", (TooSmall,), {"examples": classmethod(lambda cls: [{"times": 0.5}])})
     (problem,) = check_kind(half)
-    assert "one replaced record changes it by 3, but the class claims at most 1.5" in problem
+    assert "One replaced record changes the value by 3, but the class claims at most 1.5" in problem
     assert check_kind(TooSmall) == ()  # a sum of signed numbers moves by their range, wherever they begin
 
 

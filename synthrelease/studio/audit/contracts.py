@@ -30,7 +30,7 @@ from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, World, behind_a_door
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
-"""Columns of the worlds, with their highest whole number; the lowest is 0, or another number from `CODINGS`."""
+"""Columns of the made-up tables with their highest whole number. The lowest is 0, or another number from `CODINGS`."""
 RECORDS = (1, 2)
 # Approximate number of synthetic tables with which each table is compared, spread evenly over all synthetic tables.
 _CANDIDATES = 24
@@ -101,8 +101,8 @@ def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
                 yield (
                     f"beside {world.in_words(synthetic)} the value is {figures[first[worst]]:g} for "
                     f"{world.in_words(tables[first[worst]])} and {figures[second[worst]]:g} for "
-                    f"{world.in_words(tables[second[worst]])}: one replaced record changes it by {moves[worst]:g}, but the "
-                    f"class claims at most {query.sensitivity:g}"
+                    f"{world.in_words(tables[second[worst]])}. One replaced record changes the value by {moves[worst]:g}, but "
+                    f"the class claims at most {query.sensitivity:g}"
                 )
 
 

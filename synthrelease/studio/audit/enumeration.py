@@ -42,7 +42,7 @@ from synthrelease.studio.audit.tiny import FROM_0, ResizedPairs, Rows, World, fi
 from synthrelease.studio.audit.worlds import SWEEPS
 
 GRID_SHARE = 2.0**-13
-"""Largest half step of the grid of a value, as a share of its sensitivity (`privacy.noise.laplace_figure`)."""
+"""Largest rounding error of a value, as a share of its sensitivity (half a step of the grid of `laplace_figure`)."""
 
 
 class Recording(SystemEntropy):
@@ -181,8 +181,7 @@ def _in_words(
     brackets.
     """
     figures = [
-        f"{world.in_words(codes[place])} has the figure {recorded.values[place]:g} ({exact.values[place]:g})"
-        for place in places
+        f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} ({exact.values[place]:g})" for place in places
     ]
     sensitivity = f"the sensitivity is {recorded.sensitivity:g} ({float(exact.bound) * exact.unit:g})"
     return (
@@ -240,7 +239,7 @@ class CodeFigures:
             epsilon, sensitivities = self._score(privates, candidate)
         scales = set(self.entropy.scales)
         if len(sensitivities) != 1 or len(scales) != 1 or len(self.entropy.values) != len(privates):
-            raise ValueError(f"{self.criterion.name}: expected one figure and one public sensitivity for all private tables")
+            raise ValueError(f"{self.criterion.name}: expected one value and one public sensitivity for all private tables")
         steps = np.concatenate(self.entropy.values)
         (sensitivity,), (scale,) = sensitivities, scales
         grid = noise_grid(sensitivity).step if sensitivity else np.nan

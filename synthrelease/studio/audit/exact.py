@@ -38,7 +38,7 @@ from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDist
 from synthrelease.studio.audit.tiny import Coding, World
 
 SMALLEST = Fraction(1, 2**20)
-"""Smallest sensitivity of a value that is constant for some candidates, as a share of the whole range."""
+"""Smallest sensitivity, as a share of the whole range, of a value that is constant for some synthetic tables."""
 UNIT = 2**20
 """The whole number that represents the largest weight."""
 _LOWEST = -(2**30)  # The slack of a candidate that fails with every private table

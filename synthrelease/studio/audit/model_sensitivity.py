@@ -30,7 +30,7 @@ from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, Coding, World, resized_pairs
 
 PRIOR = Prior(intercept=0.5, coefficients=np.array([0.7]), centres=np.array([0.4]), spreads=np.array([0.5]), uncertainty=0.3)
-"""A wrong guess of the regression, for the functional mechanism."""
+"""A wrong regression line, as the starting point of the functional mechanism."""
 
 
 _WHOLE = 24 * STEPS  # A number D that every scale of noise divides, so every loss is a whole multiple of 1/D

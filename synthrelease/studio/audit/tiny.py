@@ -247,7 +247,7 @@ class World:
 # these pairs.
 
 Rows = tuple[int, ...]
-"""Cells of rows, increasing."""
+"""Numbers of the cells that contain rows, in increasing order."""
 Law = dict[Rows, Fraction]
 Coupling = dict[tuple[Rows, Rows], Fraction]
 

@@ -26,14 +26,14 @@ LEAST_ROWS = 20
 """Smallest number of rows of a group whose frequencies are used."""
 
 PRIOR = 0.5
-"""Jeffreys' Dirichlet prior for the shares of a group: the parameter of each bin."""
+"""Parameter of each bin in Jeffreys' Dirichlet prior for the shares of a group."""
 
 ROWS_PER_PRIOR = 10
 """Smallest ratio of the rows of a used group to the rows for which the prior counts. With this ratio, a column with 32 bins
 needs 16 rows."""
 
 MOST_PREDICTORS = 8
-"""Largest number of columns that define a group; groups by more columns are hardly ever large enough."""
+"""At most this number of columns define a group. Groups by more columns rarely have enough rows."""
 
 _AT_ONCE = 2**22  # Largest number of rows times bins in memory at once
 
@@ -152,7 +152,7 @@ def draw_weighted(
 NO_GUARANTEE = "no guarantee"
 
 CopyRule = Literal["simple", "partial"]
-"""The rule for combining statistics of copies (`studio.rehearsal.utility`). Copies come from one fit or from separate fits."""
+"""Rule for combining statistics of copies, which come from one fit or from separate fits (`studio.rehearsal.utility`)."""
 
 
 class DoesNotFit(ValueError):
@@ -353,7 +353,7 @@ class MatrixMask:
     def __post_init__(self) -> None:
         pi = self.pi
         if pi.ndim != 2 or pi.shape[0] != pi.shape[1]:
-            raise ValueError(f"expected a square matrix of probabilities, found one of shape {pi.shape}.")
+            raise ValueError(f"expected a square matrix of probabilities, found a matrix of shape {pi.shape}.")
         if not ((pi >= 0).all() and np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)):
             raise ValueError("expected probabilities of masked values given the true one, in columns that sum to 1.")
 

@@ -219,7 +219,7 @@ class AugmentedImputation(Baseline):
         )
         masked = method.masked(file.generator(3))
         rest = [name for column, name in enumerate(file.names) if column not in file.known]
-        unchanged = f"published unchanged: {listing(rest)}" if rest else "every column is drawn, so no column is unchanged"
+        unchanged = f"published unchanged: {listing(rest)}" if rest else "every column is drawn anew"
         epsilons = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
         shares, spreads = (", ".join(f"{number:g}" for number in numbers) for numbers in (KEPT_SHARES, SPREADS))
         notes = [

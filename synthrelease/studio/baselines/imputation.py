@@ -175,10 +175,10 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
 
 Neighbours = Literal["add or remove", "replace one"]
 Chosen = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""A function (cells, imputed values) -> (n,) booleans that selects records. Each selection depends on the record alone."""
+"""Function (cells, imputed values) -> (n,) booleans that selects records. Whether a record is selected depends on it alone."""
 
 STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
-"""How neighbours differ: a record is added or removed, or one record is replaced."""
+"""Difference between neighbouring files: a record is added or removed, or one record is replaced."""
 
 
 def smoothness(neighbours: Neighbours) -> float:

@@ -35,7 +35,7 @@ from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFi
 # Compare this number with the epsilon of a release, whose neighbours differ in one record.
 
 CLOSEST = 2
-"""The smallest number of records in which two different tables with the same invariants can differ."""
+"""Two different tables with the same exact statistics differ in at least this number of records."""
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
@@ -179,7 +179,7 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
     permutation has no fixed point.
     """
     if n < 2:
-        raise ValueError("a derangement needs two or more")
+        raise ValueError("a permutation without fixed records needs at least two records")
     while True:
         permutation = generator.permutation(n)
         if np.all(permutation != np.arange(n)):
@@ -233,7 +233,7 @@ def _wrong_share(original: Counts, swapped: Counts) -> float:
 # Swapping as a method to compare with: the swapped columns, the groups, and the notes beside the guarantee.
 
 LOOSE = 0.5
-"""Largest Cramer's V of a swap variable and a chosen key, because values that follow from the key would stay."""
+"""Largest Cramer's V of a swap variable and a chosen key. Values that the key determines would not be swapped."""
 
 
 class Swapping(Baseline):
@@ -241,7 +241,7 @@ class Swapping(Baseline):
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:
-            raise DoesNotFit("swapping needs two columns or more")
+            raise DoesNotFit("swapping needs at least two columns")
         variables, key = self._columns(file)
         method = PermutationSwapping(key=key, variables=variables, rate=file.swap_rate)
         nominal, pairwise = method.nominal_epsilon(file.table), method.pairwise_epsilon(file.table)
@@ -272,7 +272,7 @@ class Swapping(Baseline):
         )
         smallest = CLOSEST * least_epsilon(largest_stratum)
         if file.epsilon < smallest:
-            rates = f"no rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(largest_stratum):.4%}"
+            rates = f"no swap rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(largest_stratum):.4%}"
         else:
             low, high = rates_for(file.epsilon / CLOSEST, largest_stratum)
             rates = f"the rates {low:.4%} and {high:.4%} have the release's epsilon"

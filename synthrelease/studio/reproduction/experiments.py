@@ -258,7 +258,7 @@ EXPERIMENTS: Mapping[str, Callable[[], Rows]] = {
     "counties": counties_swapped,
     "imputation": imputation,
 }
-"""The tables that need experiments."""
+"""Tables of the sources that need experiments."""
 TABLES = {**FORMULAS, **EXPERIMENTS}
 
 

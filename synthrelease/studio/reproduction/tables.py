@@ -32,7 +32,7 @@ def printed() -> Mapping[str, Any]:
 
 
 Rows = list[list[str]]
-"""The rows of a table, with printed and computed values. An empty text is a value that the paper does not print."""
+"""Rows of a table with printed and computed values. An empty text stands for a value that the paper does not print."""
 
 
 def markdown(columns: Sequence[str], rows: Rows) -> str:
@@ -176,4 +176,4 @@ def copies() -> Rows:
 FORMULAS: Mapping[str, Callable[[], Rows]] = {
     function.__name__: function for function in (budget, ratio, sampling, strata, swapping, copies)
 }
-"""The tables that follow from formulas, which take 2 CPU seconds together."""
+"""Tables of the sources that follow from formulas. All of them together take 2 CPU seconds."""
