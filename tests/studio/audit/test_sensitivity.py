@@ -125,15 +125,15 @@ def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(mon
 
 @pytest.mark.parametrize("fault", ["bound", "figure"])
 def test_the_first_table_is_shown_with_what_it_should_have_been(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By hand: beside a synthetic record in the first cell, a private one there has the figure 0 and one elsewhere 1."""
+    """By hand: beside a synthetic record in the first cell, a private one there has the value 0 and one elsewhere 1."""
     sweep, right = SWEEPS["absolute, 2 x 2, all tables"], sensitivity.exact_figures
     assert enumerate_sweep(sweep, 1).first == ""
     wrong = {"bound": lambda found: {"bound": found.bound / 2}, "figure": lambda found: {"numerators": 3 * found.numerators}}
     monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), **wrong[fault](found)))
     assert enumerate_sweep(sweep, 1).first.startswith(
         {
-            "bound": "beside [0 0], [0 0] has the figure 0 (0), [0 1] has the figure 1 (1), the sensitivity is 1 (0.5)",
-            "figure": "beside [0 0], [0 0] has the figure 0 (0), [0 1] has the figure 1 (3)",
+            "bound": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the figure 1 (1), the sensitivity is 1 (0.5)",
+            "figure": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the figure 1 (3)",
         }[fault]
     )
 
