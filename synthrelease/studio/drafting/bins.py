@@ -17,10 +17,10 @@ from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
 from synthrelease.errors import so_many
 
 LEAST_SHARE = 0.01
-"""The smallest share of the rows that a drafted bin may hold. A release is least accurate in rare bins."""
+"""A drafted bin holds at least this share of the rows, because a release is least accurate in rare bins."""
 
 COARSE, FINE = 6, 14
-"""The approximate numbers of coarse and of fine bins."""
+"""Approximate number of coarse bins, and approximate number of fine bins."""
 
 OWN_ZERO = 0.05
 """The value 0 has a separate bin if at least this share of the rows has this value."""
@@ -215,7 +215,7 @@ def _plain(value: float) -> float:
 
 
 Ends = tuple[float | None, float | None]
-"""The lowest and the highest number of a column, both included; None for an end without a bound."""
+"""Lowest and highest allowed number of a column; None for an end without a bound."""
 
 
 def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)) -> list[str]:

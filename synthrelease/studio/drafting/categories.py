@@ -25,9 +25,9 @@ MAX_CATEGORIES = 40
 MAX_WELL_FILLED, WELL_FILLED = 100, 100
 """Up to 100 categories each have a separate bin if at least half of the categories have 100 rows or more."""
 COMMON = 0.0025
-"""If there are too many categories, a category with at least this share of the rows counts as frequent."""
+"""If there are too many categories, a category is frequent if it has at least this share of the rows."""
 MOST_TOGETHER = 0.2
-"""If more rows than this share would be in "all others", structured codes are grouped by their first characters."""
+"""If "all others" would have more than this share of the rows, structured codes are grouped by their first characters."""
 # Rounded widths of groups of numbers with an open class, and the largest number of groups.
 _STEPS, _FEW_GROUPS = (2, 5, 10, 20, 50, 100, 1000), 20
 MAX_BEGINNINGS = 100
@@ -139,7 +139,7 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
     rows_of = {text: code.rows for text, code in codes.items()}
     common: tuple[str, ...] = ()
     if by_words:
-        remark += "; in the order of their meaning, so that neighbours may be merged"
+        remark += "; in the order of their meaning, so neighbouring categories may be merged"
     elif not apart and are_too_many(rows_of):
         frequent = set(_frequent(rows_of))
         common = tuple(text for text in order if text in frequent)
@@ -297,15 +297,15 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
     width = _code_width(answers.texts)
     lost = [text for text in answers.texts if len(text) < width]
     if lost and not spellings:
-        lost_zeros = f"{len(lost)} of {len(answers.texts)} codes have lost their leading zeros, such as {lost[0]!r}"
+        lost_zeros = f"{len(lost)} of {len(answers.texts)} codes seem to have lost their leading zeros, such as {lost[0]!r}"
         return f"{lost_zeros}. Write all codes with {width} digits and draft again"
     groups = [(first, *rest) for first, rest in spellings.items()]
     merged = [group for group in groups if len({bare(text).casefold() for text in group}) > 1]
     if not merged:
         return _several_answers(answers.texts)
     examples = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
-    change = f"Counted separately, there would be {len(answers.texts)} categories instead of {len(spellings)}"
-    return f"do these spellings mean the same: {examples}? {change}. If they differ, list them separately under categories"
+    change = f"Without this change, there would be {len(answers.texts)} categories instead of {len(spellings)}"
+    return f"do these texts mean the same: {examples}? {change}. If not, list them separately under categories"
 
 
 def _several_answers(texts: Collection[str]) -> str:
@@ -316,9 +316,7 @@ def _several_answers(texts: Collection[str]) -> str:
     for mark in ";|,":
         parts = {part.strip() for text in texts for part in text.split(mark)}
         if len(parts) < len(texts) and len(parts & {*texts}) > 1 and (listed := [text for text in texts if mark in text]):
-            return (
-                f"cells list several answers, such as {listed[0]!r}. Give each answer a column of yes and no before you draft"
-            )
+            return f"cells contain several answers, such as {listed[0]!r}. First give each answer a column of yes and no"
     return ""
 
 

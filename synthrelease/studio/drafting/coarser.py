@@ -41,13 +41,13 @@ class Floor:
 
 
 LEAST_ROWS = 10
-"""The smallest number of public rows in a bin of a draft, if bins can be merged to reach it."""
+"""A bin of a draft has at least this number of public rows, if bins can be merged."""
 
 FLOORS = tuple(
     Floor(share=share, most=most, least=f"at least {share:.0%} of the rows")
     for share, most in ((0.04, 12), (0.05, FEW_CATEGORIES), (0.1, FEW_CATEGORIES))
 )
-"""The minimum shares that are tried in turn. The first share applies only to columns with more than 12 bins."""
+"""Minimum shares of the rows in a bin, tried in this order. The first is only for columns with more than 12 bins."""
 
 
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft, ...]:
@@ -126,7 +126,7 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
         return column
     with_label = [codes[text].label for text in rare if codes[text].label != text]
     question = (
-        f"rare codes with a label count as {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a group of its own"
+        f"rare codes with a label are in {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a separate group"
     )
     remark = f"{column.remark}; this draft keeps the {which}"
     return replace(column, kind="code", common=frequent, remark=remark).asking(question if with_label else "")

@@ -139,7 +139,7 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence
 
 
 KEEP_MISSING = 20
-"""The largest number of rows without an answer that are excluded. If more rows lack an answer, missing values have a bin."""
+"""If at most this number of rows lack an answer, these rows are excluded. Otherwise missing values have a bin."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
 _RESERVED = {"and", "or", "not", "in"}
 
@@ -415,9 +415,9 @@ def plain_name(source: str, used_names: Collection[str]) -> str:
 # associations.
 
 MOST_COLUMNS = MAX_TABLES
-"""The largest number of columns of a draft. A release can have more, but its rehearsal takes hours."""
+"""Largest number of columns in a draft. A release can have more columns, but its rehearsal then takes hours."""
 LOOKED_AT = 4_000
-"""The number of rows with which columns are compared. Cramer's V of two columns is then known to about 0.02."""
+"""Columns are compared on this number of rows. Cramer's V then has an error of about 0.02."""
 PARTNERS = 10
 # For the comparison, a column of strings has a group for each of its 8 most frequent strings. All other strings form one more
 # group.
@@ -454,7 +454,7 @@ class AskedFor:
         InputError : when both lists are given, the file lacks a named column, or no column remains.
         """
         if self.only is not None and self.leave_out:
-            raise InputError("expected --only or --leave-out, found both. Name the columns to keep or those to leave out.")
+            raise InputError("expected --only or --leave-out, found both. Use only one of the two options.")
         requested, option = (self.leave_out, "--leave-out") if self.only is None else (self.only, "--only")
         if unknown := [name for name in dict.fromkeys(requested) if name not in names]:
             guesses = "; ".join(f"{name!r}: did you mean {near!r}?" for name in unknown if (near := closest(name, names)))
@@ -465,7 +465,7 @@ class AskedFor:
         stay = [name for name in names if (name in requested) == (self.only is not None)]
         if not stay:
             raise InputError(f"{option}: expected at least one column to draft, found none.")
-        because = "it was excluded" if self.only is None else "it was not requested"
+        because = "it was excluded" if self.only is None else "--only does not name it"
         return stay, [LeftOut(source=name, because=f"{because} ({option})") for name in names if name not in stay]
 
 
@@ -500,8 +500,8 @@ def chosen_columns(
             stay.add(source)
     ranking = ORDER_BY_IMPORTANT if important else ORDER
     because = (
-        f"a draft has at most {most} columns, and other columns rank before it ({ranking}; --important names the columns that "
-        "matter, --only and --leave-out choose other columns)"
+        f"a draft has at most {most} columns, and other columns rank before this one ({ranking}; --important names the columns "
+        "that matter, --only and --leave-out choose other columns)"
     )
     left_out = [LeftOut(source=source, because=because) for source in order if source not in stay]
     return [column for column in columns if column.source in stay], left_out
@@ -611,14 +611,14 @@ def _as_key(answers: Answers) -> LeftOut | None:
     if len(texts) > rows / 2 and (not answers.are_numbers or (whole and PARTS["named"].search(answers.source))):
         return _key(answers, "the column holds free text or names" if _are_words(texts) else "it may identify persons")
     if not answers.are_numbers and NAMES["person"].search(words_in(answers.source)):
-        return LeftOut(source=answers.source, because="the name of the column says that it holds names of persons")
+        return LeftOut(source=answers.source, because="according to its name, the column holds names of persons")
     if answers.entry.labels or not (whole or not answers.are_numbers):
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
         return LeftOut(source=answers.source, because="no two rows have the same number: it may identify persons")
     of_few_rows = PARTS["identity"].search(answers.source) and rows <= _ROWS_OF_ONE["wide"] * len(texts)
     if of_few_rows or (len(texts) >= _MANY and PARTS["key"].search(answers.source)):
-        return _key(answers, "its name is that of a key")
+        return _key(answers, "its name looks like the name of a key")
     why = _number_of_something(answers) if whole else _mark_of_something(answers)
     return _key(answers, why) if why else None
 
@@ -645,9 +645,9 @@ def _key(answers: Answers, why: str) -> LeftOut:
     """Return a key as left out, with a reason that states how many rows have a unique value or share a value."""
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
-    because = f"nearly every row has a value of its own: {why}"
+    because = f"nearly every row has a different value: {why}"
     if own_share < _OWN:
-        share = f"{own_share:.0%} of the rows have a value of their own" if own_share else "no row has a value of its own"
+        share = f"{own_share:.0%} of the rows have a unique value" if own_share else "every value occurs in several rows"
         like = "" if _are_words(answers.texts) else ", like a key of persons, events or places"
         because = f"it has {len(times)} different values, up to {largest} rows each{like} ({share}): {why}"
     if largest == 1 or 1 - own_share < _SHARED:
@@ -660,7 +660,7 @@ def of_many_texts(answers: Answers) -> LeftOut:
     the column may be a key.
     """
     times, n = np.array([*answers.texts.values()]), len(answers.texts)
-    because = f"it has {n} different texts, and few are frequent (group them first)"
+    because = f"it has {n} different texts, and most texts are rare (group the texts first)"
     if not _is_even(times) or _are_words(answers.texts):
         return LeftOut(source=answers.source, because=because)
     because = f"{because}. It may be a key of persons, events or places (up to {times.max()} rows each)"
@@ -728,7 +728,7 @@ def _number_of_something(answers: Answers) -> str:
     mean, spread = _by_chance(values, times)
     few_each = _is_even(times) and rows / n <= _ROWS_OF_ONE["wide"] and max(times) <= max(_FEWEST_ROWS, 0.02 * rows)
     if few_each and n > mean + max(_SPREAD * spread, 0.03 * mean):
-        return "fewer numbers are missing from the range than by chance"
+        return "fewer numbers of the range are missing than by chance"
     if len(widths) == 1 and n >= _MANY and _fill_a_range(values, times, min(widths)):
         return "most numbers in the range occur, about as often in both halves of the range"
     kind = "wide" if min(widths) >= 6 and len(widths) == 1 else "narrow"
@@ -809,7 +809,7 @@ def _widths(answers: Answers) -> set[int]:
 # Columns with the same information in every row of the public file, of which one is enough.
 
 LEAST = 5
-"""Smallest number of rows in the second most frequent bin. The agreement of a nearly constant column is no evidence."""
+"""A column counts only if its second most frequent bin has this number of rows. Nearly constant columns agree by chance."""
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:

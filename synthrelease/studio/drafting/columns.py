@@ -108,7 +108,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     doubtful = (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
     return Kind(
         codes=codes,
-        because=" and ".join(reasons[:2]) or ("there are few different values" if codes else "there is no sign of codes"),
+        because=" and ".join(reasons[:2]) or ("there are few different values" if codes else "nothing suggests codes"),
         doubt=(" and ".join(against[:2]) or "no other column gives evidence") if doubtful else "",
     )
 
@@ -212,7 +212,7 @@ def _of_numbers(
     # amounts have a gap between 0 and the smallest amount, which is no sign of codes
     gaps: list[Evidence] = [
         (n > _FEW and _are_rounded(values, rows), -1.5, "most numbers are round"),
-        (apart, 2.0, "few of the numbers in between occur"),
+        (apart, 2.0, "most numbers in between do not occur"),
         (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in between do not occur"),
     ]
     jumps = _jumps(values, rows)
@@ -224,13 +224,13 @@ def _of_numbers(
         (n <= _RATHER_FEW, 3.0 if n <= _VERY_FEW else 0.5, "there are few different values"),
         (n > total / 10, -3.0 if n > total / 4 else -1.5, "there are many different numbers for so few rows"),
         (mostly_none, -2.5, "most numbers are 0"),
-        (are_counts, -1.5, "larger numbers are rarer, as in counts"),
+        (are_counts, -1.5, "larger numbers are rarer, as in counts of things"),
         *[piece for piece in named if piece[0]][:1],
         (fractions, -1.0, "the numbers have fractions"),
         (fractions != of_groups and len(digits) == 1 and min(digits)[0] > 1, 1.5, "all numbers have the same number of digits"),
         (unit, -2.5, f"nearly all numbers are multiples of {unit}"),
-        (thin_out, -2.0, "hundreds of numbers occur, with larger gaps above the median"),
-        (bell and not thin_out, -2.5, "hundreds of numbers occur, with steadily fewer rows towards both ends"),
+        (thin_out, -2.0, "there are hundreds of numbers, with larger gaps above the median"),
+        (bell and not thin_out, -2.5, "there are hundreds of numbers, with ever fewer rows towards both ends"),
         *[piece for piece in gaps if piece[0] and not of_groups][:1],
         (n > 200 and filled > 0.95, -1.0, "all numbers in between occur"),
         (True, points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"),
@@ -239,7 +239,7 @@ def _of_numbers(
 
 
 Evidence = tuple[object, float, str]
-"""A piece of evidence: whether it applies, its points (above 0 for codes, below 0 for a quantity), and its reason."""
+"""A sign of codes (points above 0) or of a quantity (points below 0): whether it applies, its points and its reason."""
 
 
 def _named_a_quantity(answers: Answers) -> bool:
@@ -285,7 +285,7 @@ def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
         points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
         points /= 2 if n_values <= _RATHER_FEW and points < 0 else 1
         alike = "neighbouring numbers are similar in other columns"
-        yield points, "neighbouring numbers are no more similar in other columns than any two numbers" if points > 0 else alike
+        yield points, "neighbouring numbers are not more similar in other columns than any two numbers" if points > 0 else alike
 
 
 def _fall(rows: np.ndarray) -> bool:
@@ -328,7 +328,7 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
 
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
-"""If there are too many codes for a bin each, the frequent codes must have at least this share of the rows together."""
+"""If there are too many codes for separate bins, the frequent codes together must have at least this share of the rows."""
 _DECORATED = re.compile(
     r"[-+(\u2212<>≤≥~]?=?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?"
     r"\)?(\s?(\*+|\+|†|‡|\([a-z]\)|\[[a-z0-9]\]))?"
@@ -383,7 +383,7 @@ def _design(answers: Answers) -> LeftOut | None:
     name = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
     for part, (setting, too_few, use) in _DESIGN.items():
         if NAMES[part].search(name) and (len(answers.texts) > too_few or NAMES["sampling_unit"].search(name)):
-            because = f"it looks like the {part} of a sample: {use}. If users need it, {_draft_again(answers, 'code')}"
+            because = f"it looks like the {part} of a sample: {use}. If users need this column, {_draft_again(answers, 'code')}"
             return LeftOut(source=answers.source, because=because, design=setting)  # type: ignore[arg-type]
     return None
 
@@ -425,13 +425,13 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
         if not (isinstance(drafted, LeftOut) and kind.doubt):
             return _with_question(drafted, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
-        return LeftOut(source=answers.source, because="its numbers are so large that they may be codes")
+        return LeftOut(source=answers.source, because="its numbers are large enough to be codes")
     drafted = numbers(answers, answers.source, used_names, weight=sure)
     if isinstance(drafted, ColumnDraft) and sure:
         why = like_a_weight or "its name or description says so"
         if_none = _draft_again(answers, "number") if like_a_weight else "delete role here and weight in [design]"
-        question = f"the draft takes this column for a design weight, because {why}. It is released in classes, for weighted"
-        drafted = drafted.asking(f"{question} estimates. If nobody needs these, leave it out. If it is no weight, {if_none}")
+        question = f"the draft treats this column as a design weight, because {why}. It is released in classes, for weighted"
+        drafted = drafted.asking(f"{question} estimates. If nobody needs this, leave it out. If it is not a weight, {if_none}")
     if isinstance(drafted, ColumnDraft) and not sure and _said_to_be_weight(answers):
         drafted = without_role(drafted)
     return _with_question(drafted, answers, kind)
@@ -455,7 +455,7 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
     this, that, second, change = "numbers", "codes", "code", f"Codes would have {n} categories and no mean"
     if is_code:
         this, that, second, change = "codes", "numbers", "number", "Numbers would have bins of neighbouring values and a mean"
-    question = f"codes or numbers? The draft takes {this}, because {because}. But {against}. {change}. For {that}, "
+    question = f"codes or numbers? The draft treats {this}, because {because}. But {against}. {change}. For {that}, "
     return replace(drafted, kind_doubt=question + _draft_again(answers, second, "draft again with a codebook "))
 
 
@@ -530,7 +530,7 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
     weights.sort(key=lambda column: bool(NAMES["household"].search(words_in(f"{column.source} {column.description}"))))
     first, *others = [column.source for column in weights] or [""]
     because = (
-        f"it looks like another design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"
+        f"it looks like a second design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.source in others]
     return [column for column in columns if column.source not in others], [*left_out, *gone]
@@ -592,7 +592,7 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
         return Kind(codes=True, because="there are two values")
     without_gaps = len(values) >= 7 and len(values) == values[-1] - values[0] + 1
     if without_gaps and 0 < len(labels) < len(values) / 2:
-        return Kind(codes=False, because="only some values of a scale have labels")
+        return Kind(codes=False, because="only some of its values have labels, as on a scale")
     return number_or_code(answers, values, rows, order)
 
 
@@ -649,9 +649,7 @@ def _near_codes(answers: Answers, largest: float) -> str:
     near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
     if not near:
         return ""
-    return (
-        f"do {listing(near)} stand for missing answers? If not, delete missing_values, and extend the bounds and the last bin"
-    )
+    return f"do {listing(near)} mean no answer? If not, delete missing_values, and extend the bounds and the last bin"
 
 
 # Dates of a public file. The time of the record becomes a year and a month or week, a date of birth becomes an age in years,
@@ -661,7 +659,7 @@ FORMATS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%b %d, %Y"),
     *("%d %b %Y", "%b %d %Y", "%Y-%d-%m", "%d%m%Y", "%m%d%Y", "%Y-%m", "%m/%Y", "%m.%Y", "%Y%m"),
 )
-"""The formats in the order in which they are tried. If several formats fit, the first is used; the draft states the format."""
+"""Date formats in the order of the trials. The draft uses the first format that fits, and states it."""
 
 # These are the dates that programs and clerks write in place of a missing date. Dates in years such as 9999 also stand for a
 # missing date.
@@ -808,11 +806,11 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
     others = [text for text in texts if not _SERIAL.fullmatch(text)] if n_days else []
     are_dates = [any(_parsed(text, form) for form in FORMATS) for text in others]
     if n_days and all(are_dates) and (others or NAMES["date"].search(words_in(answers.source))):
-        because = "it has days as spreadsheets store them, such as 43831 for 2020-01-01"
+        because = "it has dates as numbers of a spreadsheet, such as 43831 for 2020-01-01"
     elif answers.are_whole and date_format({text.zfill(8) for text in texts}):
         because = "some of its dates have lost a leading zero"
     elif _look_dated(texts) and any(_parsed(text, form) for text in texts for form in FORMATS):
-        because = "some of its dates have no format, or one in which day and month may be exchanged"
+        because = "some of its dates have no known format, or day and month may be exchanged"
     return [LeftOut(source=answers.source, because=f"{because} (write all as 2025-08-31 first)")] if because else []
 
 

@@ -75,8 +75,8 @@ def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[s
 
 
 _QUESTION = (
-    "in nearly every row of the public file this column is {}. Released rows have bins, so they do not satisfy this equation "
-    "exactly. If users can compute the column, draft again with --leave-out {!r}. Otherwise keep it, with the suggested rules"
+    "in nearly every row of the public file, this column equals {}. Released rows have bins, so the equation does not hold "
+    "exactly. If users can compute the column, draft again with --leave-out {!r}. Otherwise keep the column and its rules"
 )
 
 

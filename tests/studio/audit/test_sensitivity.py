@@ -132,8 +132,8 @@ def test_the_first_table_is_shown_with_what_it_should_have_been(fault: str, monk
     monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), **wrong[fault](found)))
     assert enumerate_sweep(sweep, 1).first.startswith(
         {
-            "bound": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the figure 1 (1), the sensitivity is 1 (0.5)",
-            "figure": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the figure 1 (3)",
+            "bound": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the value 1 (1), the sensitivity is 1 (0.5)",
+            "figure": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the value 1 (3)",
         }[fault]
     )
 

@@ -107,7 +107,7 @@ def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
         ("patient_id", RANDOM.integers(10**7, 10**8, 700).repeat(7), "700 different values, up to 7 rows each, like a key"),
         ("prescriber", RANDOM.integers(100_000, 101_000, 9000), "like a key"),
         ("household", RANDOM.integers(10**8, 10**9, 800).repeat(3), "like a key"),
-        ("ward", {f"ward {number}": 12 for number in range(300)}, "and few are frequent"),
+        ("ward", {f"ward {number}": 12 for number in range(300)}, "and most texts are rare"),
         ("turnover", {f"{thousands},{rest:03d}.50": 3 for thousands in range(1, 30) for rest in range(100)}, "plain numbers"),
         ("share", {f"{share}%": 30 for share in range(60)}, "plain numbers"),
         ("price", {f"€ {cents / 100:.2f}": 5 for cents in range(300)}, "plain numbers"),

@@ -24,7 +24,7 @@ def asked(columns: dict[str, np.ndarray], decimals: dict[str, int] | None = None
         codes[name] = np.array([texts[name].index(text) if text != "nan" else -1 for text in written])
         answers[name] = Answers.of(name, {text: written.count(text) for text in texts[name]}, 0, CodebookEntry())
     questions = computed_columns(answers, PublicRows(texts=texts, codes=codes))
-    return {name: why.partition("this column is ")[2].partition(". Released")[0] for name, why in questions.items()}
+    return {name: why.partition("this column equals ")[2].partition(". Released")[0] for name, why in questions.items()}
 
 
 def amounts(seed: int, *names: str) -> dict[str, np.ndarray]:

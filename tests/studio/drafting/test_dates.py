@@ -161,8 +161,8 @@ DAYS = [date(2017, 1, 1) + timedelta(int(day)) for day in DRAWN.integers(0, 1500
 @pytest.mark.parametrize(
     ("name", "texts", "why"),
     [
-        ("date of visit", [str((day - date(1899, 12, 30)).days) for day in DAYS], "days as spreadsheets store them"),
-        ("seen", [str(day if i % 9 else (day - date(1899, 12, 30)).days) for i, day in enumerate(DAYS)], "spreadsheets"),
+        ("date of visit", [str((day - date(1899, 12, 30)).days) for day in DAYS], "dates as numbers of a spreadsheet"),
+        ("seen", [str(day if i % 9 else (day - date(1899, 12, 30)).days) for i, day in enumerate(DAYS)], "spreadsheet"),
         ("seen", [day.strftime("%d%m%Y").lstrip("0") for day in DAYS], "lost a leading zero"),
         ("seen", [day.strftime("%m%d%Y").lstrip("0") for day in DAYS], "lost a leading zero"),
     ],

@@ -81,7 +81,7 @@ def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
 def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.ndarray, role: bool, tmp_path: Path) -> None:
     (found,) = [column for column in of_file(name, values, tmp_path) if column.name == name]
     assert found.weight == role
-    assert ("takes this column for a design weight" in found.doubt) == role
+    assert ("treats this column as a design weight" in found.doubt) == role
     assert ("design weight" in found.remark) == (not role and name in ("weight", "wt"))
 
 

@@ -131,15 +131,15 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     assert found.because.startswith(
         "it has 2901 different values, up to 100 rows each, like a key of persons, events or places"
     )
-    assert "(38% of the rows have a value of their own)" in found.because
+    assert "(38% of the rows have a unique value)" in found.because
     assert found.rows_of_one == 100
     names = key_of([f"name of {'x' * (number % 7)}{number}" for number in [*range(4900), *range(75), *range(75)]])
     assert names is not None
-    assert re.match("nearly every row has a value of its own", names.because)
+    assert re.match("nearly every row has a different value", names.because)
     assert names.rows_of_one == 0  # hardly a row shares it: no key of persons who come again
     texts = key_of([f"remark {chr(97 + number % 26)}{number}" for number in [*range(2000), *range(1000)]])
     assert texts is not None
-    assert "(33% of the rows have a value of their own)" in texts.because
+    assert "(33% of the rows have a unique value)" in texts.because
 
 
 @pytest.mark.parametrize("name", ["childid", "PUPIL_ID", "subjectId", "stuid", "pat_id", "id"])
@@ -277,7 +277,9 @@ def test_an_identifier_that_is_0_in_most_rows_is_no_key_of_one_person(tmp_path: 
 
 def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:
     told = plain_text(
-        unit_text(None, [LeftOut(source="SERIAL", because="its name is that of a key", rows_of_one=5, mean_rows=2.4)])
+        unit_text(
+            None, [LeftOut(source="SERIAL", because="its name looks like the name of a key", rows_of_one=5, mean_rows=2.4)]
+        )
     )
     assert "draft again with `init --unit SERIAL`, because budget and thresholds depend on the released rows" in told
     assert 'By hand, set key = "SERIAL", first_by = "random"' in told
@@ -285,7 +287,7 @@ def test_the_only_key_is_named_where_the_unit_is_asked_for() -> None:
 
 
 def test_a_command_quotes_a_key_with_a_blank() -> None:
-    key = LeftOut(source="person id", because="its name is that of a key", rows_of_one=5, mean_rows=2.4)
+    key = LeftOut(source="person id", because="its name looks like the name of a key", rows_of_one=5, mean_rows=2.4)
     told = plain_text(unit_text(None, [key]))
     for command in ("`init --unit 'person id'`", "`--unit 'person id:3'`", "`--key 'person id'`"):
         assert command in told

@@ -103,4 +103,4 @@ def test_codes_just_above_the_numbers_are_asked_about() -> None:
     for texts, asked in (({**HOURS, "97": 1, "98": 5, "99": 3}, True), ({**AGES, "999": 4}, False)):
         found = column_alone(Answers.of("x", texts, 0, CodebookEntry()))
         assert isinstance(found, ColumnDraft)
-        assert ("do '97', '98', '99' stand for missing answers?" in found.doubt) is asked
+        assert ("do '97', '98', '99' mean no answer?" in found.doubt) is asked

@@ -62,7 +62,7 @@ NO_TABLES = {
     "cut off": (gzip.compress(people().encode())[:900], "cut off"),
     "a row too long": (f"{people()}Annegret,Zwiebelkopf,1950-01-11,7,f,more\n".encode(), "found 6"),
     "a row too short": (f"{people()}Annegret,Zwiebelkopf\n".encode(), "found 2"),
-    "an open quote": (f'{people()}"Annegret,Zwiebelkopf,1950-01-11,7,f\n'.encode(), "not closed"),
+    "an open quote": (f'{people()}"Annegret,Zwiebelkopf,1950-01-11,7,f\n'.encode(), "found an open quote"),
     "a zero byte": (f"{people()}Anne\0gret,Zwiebelkopf,1950-01-11,7,f\n".encode(), "zero byte"),
     "a cell without end": (f"{people()}{'Zwiebelkopf' * 20_000},Annegret,1950-01-11,7,f\n".encode(), "longer field"),
 }

@@ -411,14 +411,14 @@ SHAPES = [
         what="lists of codes in one cell",
         content=lines(cells(lambda d, _: quoted(",".join(sorted(d.sample("1234", d.randrange(1, 4))))))).encode(),
         kind="category",
-        asked="Give each answer a column of yes and no",
+        asked="give each answer a column of yes and no",
     ),
     Shape(
         thread="kobotoolbox/formpack#6",
         what="several answers in one cell",
         content=lines(cells(lambda d, _: ";".join(sorted(d.sample(["bus", "car", "walk"], d.randrange(1, 4)))))).encode(),
         kind="category",
-        asked="Give each answer a column of yes and no",
+        asked="give each answer a column of yes and no",
     ),
     Shape(
         thread="DataS-DHSC/consultations#10",
@@ -478,7 +478,7 @@ SHAPES = [
         content=lines(one_of("Mexico", "México", "Peru", "Mexico")).encode(),
         kind="category",
         codes=("Mexico", "Peru"),
-        asked="do these spellings mean the same: 'Mexico' = 'México'",
+        asked="do these texts mean the same: 'Mexico' = 'México'",
     ),
     Shape(
         thread="tidyverse/readxl#414",
@@ -539,14 +539,14 @@ SHAPES = [
         what="lists with commas and blanks",
         content=lines(cells(lambda d, _: quoted(", ".join(sorted(d.sample(["01", "02", "03"], d.randrange(1, 4))))))).encode(),
         kind="category",
-        asked="Give each answer a column of yes and no",
+        asked="give each answer a column of yes and no",
     ),
     Shape(
         thread="akvo/akvo-flow#282",
         what="answers with bars between them, in a file with commas",
         content=lines(cells(lambda d, _: "|".join(sorted(d.sample(["eat", "cook", "wash"], d.randrange(1, 4)))))).encode(),
         kind="category",
-        asked="Give each answer a column of yes and no",
+        asked="give each answer a column of yes and no",
     ),
     Shape(
         thread="ropensci/qualtRics#381",

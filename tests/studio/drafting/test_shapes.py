@@ -68,7 +68,7 @@ def test_words_for_yes_and_no_are_two_categories_and_asked(yes: list[str], no: l
         [sorted(yes), sorted(no)],
         [sorted(no), sorted(yes)],
     )
-    assert "do these spellings mean the same" in found.doubt
+    assert "do these texts mean the same" in found.doubt
 
 
 def test_a_flag_with_a_third_value_keeps_it(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_two_formats_of_dates_are_read_where_each_text_fits_one(other: str, tmp_
 @pytest.mark.parametrize("other", ["%d-%b-%y", "%Y-%m-00", "00.%m.%Y"])
 def test_dates_that_no_format_has_are_left_out(other: str, tmp_path: Path) -> None:
     (gone,) = drafted_columns(written_in_two_ways(other, tmp_path)[1], {})[1]
-    assert (gone.source, gone.because[:37]) == ("seen", "some of its dates have no format, or ")
+    assert (gone.source, gone.because[:43]) == ("seen", "some of its dates have no known format, or ")
 
 
 @pytest.mark.parametrize(("texts", "format_"), [
