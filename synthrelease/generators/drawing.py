@@ -125,13 +125,15 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
     if smaller > MOST_CANDIDATES:
         return closed
     low, high, h = -1, math.ceil(closed * n * rows), np.arange(1, smaller + 1)
-    while high - low > 1:
+    while high - low > (1 if low < 0 else smaller):
         middle = (low + high) // 2
         likely = tails(h, smaller, rows, middle) > risk
         if likely.any():
             low, h = middle, h[likely]  # at a larger distance, the other events are even less likely
         else:
             high = middle
+    if low >= 0:  # from `low` to `high`, G falls by 1 for each h that is left, and only then is its event less likely than risk
+        high = int(np.max(h * rows - (h * rows - low - 1) // smaller * smaller))
     return high / (n * rows)
 
 
