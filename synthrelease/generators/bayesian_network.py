@@ -12,11 +12,11 @@ column, and the marginal of its parents under the network so far. So removing ne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -345,19 +345,26 @@ def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]
 
 def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) -> np.ndarray:
     """Return the non-negative vector nearest to `values` that sums to `total` and is zero where not allowed."""
-    return _simplex_rows(values[None, :], np.array([total]), allowed[None, :])[0]
+    return _onto_simplices(np.array([total]), allowed[None, :])(values[None, :])[0]
 
 
-def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
+def _onto_simplices(totals: np.ndarray, allowed: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the projection of every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
     allowed = allowed & (totals > 0)[:, None]
-    shifts = np.sort(np.where(allowed, -values, np.inf), axis=1)
-    shifts = np.asarray(shifts, order="F" if len(shifts) > shifts.shape[1] else "C")  # fast along the longer axis
-    np.cumsum(shifts, axis=1, out=shifts)
-    shifts += totals[:, None]
-    # (total - sum of the k largest) / k decreases until k is the number of positive values, then increases
-    shifts /= np.arange(1, values.shape[1] + 1)
-    return np.where(allowed, np.maximum(values + shifts.min(axis=1)[:, None], 0.0), 0.0)
+    counted = np.arange(1, allowed.shape[1] + 1)
+    order: Literal["F", "C"] = "F" if len(allowed) > allowed.shape[1] else "C"  # fast along the longer axis
+    column, everywhere = totals[:, None], bool(allowed.all())
+
+    def projected(values: np.ndarray) -> np.ndarray:
+        shifts = np.asarray(np.sort(-values if everywhere else np.where(allowed, -values, np.inf), axis=1), order=order)
+        np.cumsum(shifts, axis=1, out=shifts)
+        shifts += column
+        # (total - sum of the k largest) / k decreases until k is the number of positive values, then increases
+        shifts /= counted
+        moved = np.maximum(values + shifts.min(axis=1)[:, None], 0.0)
+        return moved if everywhere else np.where(allowed, moved, 0.0)
+
+    return projected
 
 
 def nearest_with_margins(
@@ -366,13 +373,14 @@ def nearest_with_margins(
     """Return the non-negative table nearest to `values` with given row and column sums, by Dykstra's alternating
     projections.
     """
+    onto_columns, onto_rows = _onto_simplices(column_totals, allowed.T), _onto_simplices(row_totals, allowed)
     table, row_part, column_part = values, np.zeros_like(values), np.zeros_like(values)
     for _ in range(_DYKSTRA_STEPS):
         moved = table + column_part
-        by_column = _simplex_rows(moved.T, column_totals, allowed.T).T
+        by_column = onto_columns(moved.T).T
         column_part = moved - by_column
         moved = by_column + row_part
-        table = _simplex_rows(moved, row_totals, allowed)
+        table = onto_rows(moved)
         row_part = moved - table
     return table
 
