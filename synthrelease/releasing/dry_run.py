@@ -1,10 +1,10 @@
 """Make whole attempts on a made-up table before the charge, so that a run with a certain failure costs nothing.
 
-Every generator family is tried in its smallest and in its largest configuration, with the code of a release: one-off fits, the
-generator, the projection, the criteria or the joint test, and the figures after acceptance. The table has the columns and bins
-of the private table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same in every
-run. The table contains nothing private, so messages may show the place of an error, the time and the memory. A rejected round
-is not reported, because made-up rows do not resemble a population.
+Every generator family is tried in its largest configuration, and in its smallest one if it is a quarter as large or smaller,
+with the code of a release: one-off fits, the generator, the projection, the criteria or the joint test, and the figures after
+acceptance. The table has the columns and bins of the private table. The rows of this table are drawn uniformly over all cells
+that the rules allow, and are the same in every run. The table contains nothing private, so messages may show the place of an
+error, the time and the memory. A rejected round is not reported, because made-up rows do not resemble a population.
 
 `MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, from rows that the module
 has drawn.
@@ -46,6 +46,9 @@ from synthrelease.spec.release_spec import ReleaseSpec
 ROWS = 2000
 """Number of rows of the made-up table: every group gets a few rows, and the work takes about a second."""
 
+SIMILAR = 4
+"""From this ratio of cells or of work on, the smallest configuration of a family is tried beside the largest."""
+
 Result = TypeVar("Result")
 
 
@@ -76,7 +79,7 @@ class MadeUp(PrivateCounts):
 
 
 def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> DryRun:
-    """Try the smallest and the largest configuration of every family on a made-up table.
+    """Try the `extremes` of the configurations on a made-up table.
 
     Parameters
     ----------
@@ -122,8 +125,8 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the smallest and the largest configuration of every generator family, by the number of cells and the work of the
-    fit.
+    """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. Before it,
+    yield the smallest one if the largest has `SIMILAR` times as many cells or as much work.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.
@@ -142,9 +145,10 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
             return layout.n_cells, efforts[key]
 
         smallest, largest = min(configurations, key=size), max(configurations, key=size)
-        yield smallest
-        if size(largest) != size(smallest):
-            yield largest
+        (few, little), (many, much) = size(smallest), size(largest)
+        if many >= SIMILAR * few or much >= SIMILAR * little:
+            yield smallest
+        yield largest
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
