@@ -22,6 +22,9 @@ LEAST_SHARE = 0.01
 COARSE, FINE = 6, 14
 """Approximate number of coarse bins, and approximate number of fine bins."""
 
+AGE_STEPS = (1.0, 5.0, 10.0)
+"""The usual widths of bins of ages, in years."""
+
 OWN_ZERO = 0.05
 """The value 0 has a separate bin if at least this share of the rows has this value."""
 
@@ -40,6 +43,7 @@ class NumberBins:
     coarse, fine : the inner limits of the coarse and of the fine bins, in increasing order. Every limit of `coarse` is in
         `fine`.
     groups : the limits of `coarse` that divide the rows into three groups, or into two if there is only one limit.
+    ages : whether the numbers are ages in years, whose bins have usual limits.
     """
 
     low: float
@@ -47,6 +51,7 @@ class NumberBins:
     coarse: tuple[float, ...]
     fine: tuple[float, ...]
     groups: tuple[float, ...]
+    ages: bool = False
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
         """Return the coarse bins as a configuration writes them. Also return the fine bins if they differ from the coarse bins.
@@ -64,16 +69,18 @@ class NumberBins:
         return {name: bin_texts(limits_, whole=whole, ends=ends) for name, limits_ in limits.items()}
 
 
-def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
+def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bool = False) -> NumberBins:
     """Return bins with round limits for a column of numbers.
 
     Parameters
     ----------
     values, counts : (n_values,) different values in increasing order, and the number of rows with each value.
     whole : whether the numbers are whole numbers.
+    ages : whether the numbers are ages in years. Then the coarse bins have 1, 5 or 10 years.
     """
     fixed = _zero(values, counts, whole)
-    candidates = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
+    candidates = None if ages else _logarithmic(values, counts, whole)
+    candidates = candidates or _even(values, counts, whole, fixed, AGE_STEPS if ages else ())
     # percentages up to 100 have no bin from 100 to 110
     few, many = ([limit for limit in limits if whole or limit < values[-1]] for limits in candidates)
     coarse = _kept(values, counts, few, fixed)
@@ -87,7 +94,8 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
         high = float(values[-1])
     if not whole and high in (low, *coarse[-1:], *fine[-1:]):  # otherwise the last bin would be empty
         high = _plain(high + edge)
-    return NumberBins(low=low, high=max(high, low + edge), coarse=coarse, fine=fine, groups=_groups(values, counts, coarse))
+    groups = _groups(values, counts, coarse)
+    return NumberBins(low=low, high=max(high, low + edge), coarse=coarse, fine=fine, groups=groups, ages=ages)
 
 
 def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
@@ -115,16 +123,28 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
     return (above,) if at == 0 else (0.0, above)
 
 
-def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float]) -> tuple[list[float], list[float]]:
+def _even(
+    values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float], steps: Sequence[float]
+) -> tuple[list[float], list[float]]:
     """Return limits at multiples of a step, for coarse and for fine bins. With a frequent 0, positive values determine the
     step.
+
+    Parameters
+    ----------
+    steps : the steps that coarse bins may have; empty for any round step. With steps, a first bin that would be wider than a
+        step ends 5 earlier if enough rows are left in it.
     """
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
     first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
     step = round_step((last - first) / COARSE, whole)
+    step = next((width for width in steps if width >= step), steps[-1] if steps else step)
     finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
-    return _multiples(values, counts, step), _multiples(values, counts, finer)
+    limits = _multiples(values, counts, step)
+    below = [limit for limit in limits if _shares(values, counts, [limit])[0] >= LEAST_SHARE]
+    if steps and below and below[0] - values[0] > step > 5 and _shares(values, counts, [below[0] - 5])[0] >= LEAST_SHARE:
+        limits.append(below[0] - 5)
+    return limits, _multiples(values, counts, finer)
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:

@@ -79,13 +79,18 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
         if column.n_bins <= floor.most:
             return column
         if column.bins and not column.weight:
-            return _in_bins(column, rows, _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share))
+            shares, adult = rows[: column.n_bins] / rows.sum(), ADULT if column.bins.ages else -math.inf
+            return _in_bins(column, rows, _joined(column.bins.coarse, shares, floor.share, adult))
         return _frequent(column, rows, floor)
 
     return tuple(wider(column, table.marginal((i,))) for i, column in enumerate(columns))
 
 
-def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
+ADULT = 20
+"""The young, under 15, 18 or 20 years, are not joined with older persons: bins of ages keep the last limit up to this one."""
+
+
+def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
     """Return the limits between bins that each have at least this share of the rows. The result has at least one limit, near
     the median.
 
@@ -93,14 +98,25 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> 
     ----------
     limits : limits to choose from.
     shares : share of the rows in each bin between these limits. The shares add up to less than 1 if values are missing.
+    adult : the largest limit up to this number stays if a quarter of the share is below it.
     """
+    n_young = sum(limit <= adult for limit in limits)
+    if n_young and shares[:n_young].sum() >= least_share / 4:
+        young = _at_least(limits[: n_young - 1], shares[:n_young], least_share)
+        return (*young, limits[n_young - 1], *_at_least(limits[n_young:], shares[n_young:], least_share))
+    below = np.cumsum(shares)
+    return _at_least(limits, shares, least_share) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
+
+
+def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
+    """Return the limits between bins that each have at least this share of the rows."""
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
         held += share
         if held >= least_share and below[-1] - reached >= least_share:
             chosen, held = [*chosen, limit], 0.0
-    return tuple(chosen) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
+    return tuple(chosen)
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:

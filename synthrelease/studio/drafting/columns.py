@@ -60,6 +60,7 @@ from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 
 # A column with at least this many different values is a quantity, without a question, if the values have no gaps and no value
 # is frequent.
+OLDEST = 125  # Larger numbers are no ages in years
 _FILLED = 40
 _FEW = 20  # More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number
 _RATHER_FEW, _VERY_FEW = 8, 5
@@ -620,13 +621,17 @@ def numbers(
     if len(values) < 2:
         return LeftOut(source=answers.source, because="it has one value only")
     whole = answers.are_whole
-    suggested = number_bins(values, counts, whole=whole)
+    words = words_in(f"{answers.source} {answers.entry.description}")
+    named_age = NAMES["age"].search(words_in(answers.source)) and not NAMES["parts_of_year"].search(words)
+    of_birth = date is not None and date.get("minus") and PARTS["birth"].search(f"{answers.source} {date['minus']}")
+    ages = bool(whole and (named_age or of_birth) and values[0] >= 0 and values[-1] <= OLDEST)
+    suggested = number_bins(values, counts, whole=whole, ages=ages)
     if not suggested.coarse:
         return LeftOut(source=answers.source, because="nearly all rows have one value")
     bins = bins or suggested
     alternatives = [parse_bins(texts, whole_numbers=whole) for texts in bins.texts(whole=whole, weight=weight).values()]
     remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
-    named_years = NAMES["year"].search(words_in(f"{answers.source} {answers.entry.description}"))
+    named_years = NAMES["year"].search(words)
     calendar = bool(whole and named_years and not PARTS["birth"].search(answers.source) and _are_years(values))
     remark += "; the numbers are years, so their mean is not measured" * calendar
     return ColumnDraft.of(

@@ -885,8 +885,10 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
     n_bins = {column.name: column.n_bins for column in ground.subject.columns}
     names = listing(column.name for column in best.subject.columns if column.n_bins < n_bins[column.name])
     alternatives = "; ".join(candidate.words for candidate in candidates if candidate is not chosen)
+    young = any(column.bins and column.bins.ages for column in best.subject.columns)
     smaller = (
-        f"In this draft the bins of {names} were widened and have {chosen.least} each. Other drafts were fitted, too, and "
+        f"In this draft the bins of {names} were widened and have {chosen.least} each"
+        f"{' (persons under 20: a quarter of this)' * young}. Other drafts were fitted, too, and "
         f"compared in the same bins: {alternatives}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))

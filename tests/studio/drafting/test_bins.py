@@ -12,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.data.schema import parse_bins
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.bins import LEAST_SHARE, OWN_ZERO, bin_texts, number_bins
+from synthrelease.studio.drafting.coarser import ADULT, _joined
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
+from synthrelease.studio.drafting.columns import numbers
 
 
 def shares(values: np.ndarray, counts: np.ndarray, limits: tuple[float, ...]) -> list[float]:
@@ -145,3 +149,53 @@ def test_an_outermost_bin_ends_where_a_limit_cuts_the_numbers_off(
     texts = bins.texts(whole=True, weight=False)["coarse"]
     assert (bins.low, bins.high) == bounds
     assert (texts[0], texts[-1]) == ends
+
+
+@pytest.mark.parametrize(
+    ("ages", "bins"),
+    [
+        (
+            np.repeat(np.arange(95), 20),
+            ["0-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", "80-89", "90-94"],
+        ),
+        (np.repeat(np.arange(5, 19), 20), ["5-9", "10-14", "15-18"]),
+        (np.repeat(np.arange(15, 30), 20), ["15-19", "20-24", "25-29"]),
+        (np.r_[[12, 15, 17], np.repeat(np.arange(20, 85), 20)], ["10-24", *(f"{low}-{low + 9}" for low in range(30, 80, 10))]),
+    ],
+)
+def test_ages_have_the_usual_groups_of_five_or_ten_years(ages: np.ndarray, bins: list[str]) -> None:
+    """Never of 2 or 20 years; few young persons have five older years beside them, not ten."""
+    values, counts = np.unique(ages, return_counts=True)
+    found = number_bins(values, counts, whole=True, ages=True)
+    texts = bin_texts(found.coarse, whole=True, ends=(found.low, found.high))
+    assert [text for text in bins if text not in texts] == []
+    assert found.ages
+
+
+def test_the_young_are_not_joined_with_older_persons() -> None:
+    """As mothers under 20, a twentieth of all, at bins of a tenth; without an age the sweep from below joins them."""
+    limits, shares = (20.0, 25.0, 30.0, 35.0, 40.0), np.array([0.047, 0.189, 0.29, 0.287, 0.152, 0.035])
+    assert _joined(limits, shares, 0.1) == (25.0, 30.0, 35.0)
+    assert _joined(limits, shares, 0.1, ADULT) == (20.0, 25.0, 30.0, 35.0)
+    assert _joined(limits, np.array([0.02, 0.216, *shares[2:]]), 0.1, ADULT) == (25.0, 30.0, 35.0)  # too few for a bin
+    tens = (10.0, 18.0, 30.0, 40.0)
+    assert _joined(tens, np.array([0.03, 0.04, 0.3, 0.3, 0.33]), 0.1, ADULT) == (18.0, 30.0, 40.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "largest", "ages"),
+    [
+        ("age", 90, True),
+        ("Alter", 90, True),
+        ("mother_age", 45, True),
+        ("age_months", 60, False),
+        ("age", 400, False),
+        ("wage", 90, False),
+    ],
+)
+def test_an_age_is_known_by_its_name_and_range(name: str, largest: int, ages: bool) -> None:
+    answers = Answers.of(name, {str(value): 20 for value in range(largest)}, 0, CodebookEntry())
+    drafted = numbers(answers, name, ())
+    assert isinstance(drafted, ColumnDraft)
+    assert drafted.bins is not None
+    assert drafted.bins.ages is ages

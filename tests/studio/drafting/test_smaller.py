@@ -228,7 +228,7 @@ def test_bins_with_a_floor_have_so_many_rows_and_the_limits_are_those_of_narrowe
     ages = np.clip(RANDOM.gamma(6, 8, 5000).astype(int), 0, 99)
     letters = RANDOM.choice(list("ABCDEFGH"), 5000, p=[0.4, 0.25, 0.15, 0.08, 0.05, 0.03, 0.02, 0.02])
     few = RANDOM.choice(list("xyz"), 5000, p=[0.96, 0.02, 0.02])
-    columns = [drafted("age", ages), drafted("letter", letters), drafted("few", few)]
+    columns = [drafted("points", ages), drafted("letter", letters), drafted("few", few)]
     floor = Floor(share=least, most=FEW_CATEGORIES, least="enough rows")
     age, letter, untouched = floored(columns, table_of(columns, [ages, letters, few]), floor)
     assert age.bins is not None
