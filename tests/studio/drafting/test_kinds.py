@@ -171,7 +171,9 @@ def test_what_is_doubtful_is_asked_and_the_answer_turns_it_around(tmp_path: Path
 def test_a_column_that_no_other_one_knows_of_is_asked_about(tmp_path: Path) -> None:
     """Numbers of things and codes in the order of their frequency look alike; with one that depends on them, they do not."""
     x = np.minimum(RANDOM.geometric(0.1, N), 60)
-    alone = column(drafted(pd.DataFrame({"sex": RANDOM.choice(["f", "m"], N), "x": x}), tmp_path), "x")
+    sexes = RANDOM.choice(["f", "m"], N)
+    alone = column(drafted(pd.DataFrame({"sex": sexes, "x": x}), tmp_path), "x")
+    assert not column(drafted(pd.DataFrame({"sex": sexes, "x_count": x}), tmp_path), "x_count").doubt
     known = column(drafted(pd.DataFrame({"y": np.round(x + RANDOM.normal(0, 9, N), 1), "x": x}), tmp_path), "x")
     assert (alone.kind, known.kind) == ("integer", "integer")
     assert alone.doubt
