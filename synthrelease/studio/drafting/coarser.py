@@ -131,7 +131,8 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
     if column.within:
         return with_levels_joined(column, floor.share)
     codes, candidates = column.codes, column.common or tuple(column.codes)
-    frequent = tuple(text for text in candidates if codes[text].rows >= floor.share * rows.sum())
+    total = max(rows.sum(), sum(code.rows for code in codes.values()))  # codes count all rows of a person
+    frequent = tuple(text for text in candidates if codes[text].rows >= floor.share * total)
     which = f"{len(frequent)} with {floor.least}"
     if not frequent:
         which = f"{FEW_CATEGORIES - 1} most frequent"

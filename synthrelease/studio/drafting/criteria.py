@@ -38,7 +38,7 @@ from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only
 from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
-from synthrelease.studio.rehearsal.plan_race import Kept
+from synthrelease.studio.rehearsal.plan_race import PROMISED, Kept
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1
@@ -112,11 +112,14 @@ class DraftStanding:
     def errors(self) -> float:
         """The lost share of the associations, relative to the share that a good draft may lose.
 
-        The ratio is 0 if no columns are associated or the share cannot be estimated, and infinite if a fit failed.
+        The ratio is 0 if no columns are associated, and infinite if a fit failed. If the share cannot be estimated, the fits
+        may be farther away than independent columns by a fifth.
         """
         if self.kept is None:
             return math.inf
-        if not self.tells or self.kept.share is None:
+        if self.kept.share is None:
+            return (1 - self.kept.comparable) / (1 - PROMISED)
+        if not self.tells:
             return 0.0
         promised = LEAST_OF_STRONGEST if self.kept.strongest_alone else LEAST_KEPT
         return (1 - self.kept.share) / (1 - (0.0 if self.kept.of_all_rows else promised))

@@ -179,8 +179,8 @@ def tried_in_steps(subject: Subject) -> Tried:
     a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are
     added.
 
-    If all associations are weak, epsilon is not raised. Then a draft is accepted if it is no worse than independent columns,
-    even if it preserves no pair.
+    If all associations are weak, or the rows are too few to estimate the preserved share, epsilon is not raised. Then a draft
+    is accepted if it is about as good as independent columns, even if it preserves no pair.
 
     Raises
     ------
@@ -195,7 +195,8 @@ def tried_in_steps(subject: Subject) -> Tried:
     at_aimed = best.standing.kept
     if at_aimed is not None and at_aimed.of_all_rows and (at_aimed.share or 0) < 0:
         raise rows_tell_too_little(ground, _off(at_aimed))
-    weak = all(pair.cramers_v < WEAK for pair in best.ground.pairs)
+    unknown = at_aimed is not None and at_aimed.share is None
+    weak = unknown or all(pair.cramers_v < WEAK for pair in best.ground.pairs)
     stands = best.standing.good or (weak and best.standing.bins <= MOST_OFF and best.standing.errors <= 1)
 
     # a larger epsilon, fewer columns
@@ -950,7 +951,7 @@ def _too_many(n_columns: int, whole: Tried) -> str:
         reasons.append(f"counting the rows and testing cost epsilon {float(whole.others):g}, so nothing is left for tables")
     if standing.bins > MOST_OFF:
         reasons.append(f"the largest error of a bin is {standing.bins:.0%} of all rows")
-    if standing.kept and standing.tells:
+    if standing.kept and (standing.tells or standing.errors > 1):
         reasons.append(_off(standing.kept))
     return (
         f"There are too many columns for so few rows at this epsilon. In fits of all {n_columns} columns "

@@ -147,6 +147,7 @@ class Kept:
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
     strongest_alone : whether the share is only about the pairs with the strongest associations.
     of_all_rows : whether the held-out rows are all rows of persons, of whom a release has only some rows.
+    least_off : the distance of these rows without noise, which no release can avoid; 0 if all rows are released.
     in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
         sets of bins, and the smaller share counts.
     """
@@ -161,12 +162,27 @@ class Kept:
     lost: tuple[Pair, ...] = ()
     strongest_alone: bool = False
     of_all_rows: bool = False
+    least_off: float = 0.0
     in_first_bins: bool = False
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
         """Return the lost pairs that are associated in more than a few rows."""
         return tuple(pair for pair in self.lost if pair.strong)
+
+    @property
+    def comparable(self) -> float:
+        """Return the share for comparing plans.
+
+        If the share is unknown, fits as near to the other half as independent columns, or as the rows without noise, count as
+        1. Other fits count less by their relative excess, because their noise is larger than all associations.
+        """
+        return min(1.0, 1 - self.excess) if self.share is None else self.share
+
+    @property
+    def excess(self) -> float:
+        """The relative excess of the distance of fits over the distance of independent columns or of the rows without noise."""
+        return self.off / max(self.independent, self.least_off, 1e-9) - 1
 
     def better(self, other: Kept) -> bool:
         """Return whether this result loses fewer pairs, and preserves at most one standard error less."""
@@ -179,7 +195,9 @@ class Kept:
         """Return a sentence with the share, which is the same in `init`, the plan, the card and release.json."""
         if self.share is None:
             few = "The public file has too few rows to estimate how much of the associations a release preserves."
-            return f"{few} {self._lost_in_words}" if self.lost else few
+            others = "the rows without noise" if self.least_off > self.independent else "independent columns"
+            worse = f" The fits are {self.excess:.0%} farther from the other half than {others}." * (self.excess > 0.01)
+            return f"{few}{worse} {self._lost_in_words}" if self.lost else few + worse
         rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
         return (
@@ -355,10 +373,15 @@ class HeldOut:
         """Return the share of the associations that the rows of a release would preserve without noise; None if it cannot be
         estimated.
         """
+        preserved = self.comparison.preserved(self.off_without_noise)
+        return float(np.mean(preserved)) if preserved else None
+
+    @cached_property
+    def off_without_noise(self) -> list[float]:
+        """Return the distances between the rows of each half that a release would have without noise, and the other half."""
         beside = self.comparison
         shares = (self._in_first_bins(shares_of_pairs(side, beside.columns, beside.pairs)) for side in self.fitted)
-        preserved = beside.preserved([beside.distance(1 - side, fit) for side, fit in enumerate(shares)])
-        return float(np.mean(preserved)) if preserved else None
+        return [beside.distance(1 - side, fit) for side, fit in enumerate(shares)]
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
         """Return the same halves with wider bins for fits, and the same bins for comparisons.
@@ -449,6 +472,7 @@ class HeldOut:
             lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)),
             strongest_alone=len((beside if own is None or in_first_bins else own).telling[0]) < len(beside.pairs),
             of_all_rows=self.of_all_rows,
+            least_off=float(np.mean(self.off_without_noise)) if self.of_all_rows else 0.0,
             in_first_bins=in_first_bins,
         )
 
@@ -511,10 +535,8 @@ class Raced:
 
     @property
     def share(self) -> float:
-        """Return the preserved share for comparing plans: 1 if it is unknown, and minus infinity if a fit fails."""
-        if self.kept is None:
-            return -math.inf
-        return 1.0 if self.kept.share is None else self.kept.share
+        """Return the preserved share for comparing plans, and minus infinity if a fit fails."""
+        return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def surely(self) -> float:

@@ -180,7 +180,7 @@ def test_a_line_of_own_values_is_kept_unless_its_limit_is_far_wider(
 def test_a_line_on_bins_is_drafted_where_own_values_have_no_near_limit(tmp_path: Path) -> None:
     """The last bins have most of the spread of both columns, and few rows: much noise, and lines that bins hide."""
     random = np.random.default_rng(8)
-    x = np.round(random.lognormal(4, 1.2, n := 15_000)) + 1
+    x = np.round(random.lognormal(4, 1.2, n := 10_000)) + 1
     smoker = random.random(n) < 1 / (1 + np.exp(-2 * (np.log(x) - 4)))
     z = np.round(x * random.lognormal(0, 0.5, n))
     spec = spec_of(pd.DataFrame({"x": x, "smoker": np.where(smoker, "yes", "no"), "z": z}), tmp_path)

@@ -535,6 +535,21 @@ def kept(share: float) -> Kept:
     return Kept(share=share, error=0.0, off=0.1, independent=0.2, sample=0.05, strong=1)
 
 
+@pytest.mark.parametrize(("off", "share"), [(0.15, 1.0), (0.2, 1.0), (0.23, 0.85), (0.4, 0.0), (0.5, -0.5)])
+def test_fits_that_are_farther_than_independent_columns_are_no_good_plan_where_the_share_is_unknown(
+    off: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A share that nobody knows counted as 1, and the smallest epsilon was drafted, whose noise hid all columns."""
+    found = replace(kept(0.9), share=None, off=off)
+    one = race(table(500, columns=3))
+    raced = replace(one.at(Fraction(2)), kept=found)
+    assert raced.share == pytest.approx(share)
+    assert ("farther from the other half than independent columns" in found.words) is (off > 0.2)
+    distances = {2: 0.21, 1.4: 0.25, 1: 0.4}
+    monkeypatch.setattr(one, "kept", lambda plan, least: replace(found, off=distances.get(float(plan.total), 0.5)))
+    assert one.cheapest(Fraction(2)).total == 2
+
+
 @pytest.mark.parametrize("typed", ["0", "-1", "two", "nan", "0.49", "101", "1e9"])
 def test_an_epsilon_that_is_none_is_told(typed: str) -> None:
     with pytest.raises(InputError, match=r"--epsilon: expected a number from 0\.5 to 100"):

@@ -159,6 +159,8 @@ def standing(*, bins: float = 0.01, judged: bool = True, **changes: object) -> D
         ({"share": -1.0, "strong": 0, "judged": False}, True),  # there is nothing to lose
         ({"share": -math.inf}, False),
         ({"share": None, "judged": False}, True),  # weaker associations never cost more
+        ({"share": None, "off": 0.119}, True),
+        ({"share": None, "off": 0.121}, False),  # the noise is larger than a fifth of all that tells columns apart
     ],
 )
 def test_what_a_good_draft_is(changes: dict[str, object], good: bool) -> None:
@@ -221,6 +223,14 @@ def test_where_no_category_is_frequent_the_most_frequent_ones_are_kept_and_said_
     (found,) = coarser(columns, table_of(columns, [letters]))
     assert len(found.common) == 5
     assert found.remark.endswith("; this draft keeps the 5 most frequent")
+
+
+def test_codes_of_persons_with_several_rows_are_as_rare_as_their_share_of_all_rows() -> None:
+    """The table counts one of eight rows of each person, and the codes all rows."""
+    letters = RANDOM.choice(list("ABCDEFGH"), 8000, p=[0.4, 0.25, 0.15, 0.08, 0.05, 0.03, 0.02, 0.02])
+    columns, floor = [drafted("letter", letters)], Floor(share=0.1, most=FEW_CATEGORIES, least="a tenth")
+    (of_rows,), (of_persons,) = (floored(columns, table_of(columns, [some]), floor) for some in (letters, letters[::8]))
+    assert of_persons.common == of_rows.common == ("A", "B", "C")
 
 
 @pytest.mark.parametrize("least", [0.04, 0.1, 0.3, 0.6])
