@@ -495,7 +495,7 @@ def test_a_draft_asks_about_columns_that_say_the_same(made: tuple[Path, ScoutDoc
     ]
     wider = document.model_copy(update={"columns": columns})
     assert {part.name: _repeats(part.name, wider) for part in columns if _repeats(part.name, wider)} == {
-        "born": ". Its counts agree with 'age': if the two say the same, delete one"
+        "born": ". Its counts agree with 'age': if both have the same meaning, delete one"
     }
 
 

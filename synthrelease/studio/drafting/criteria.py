@@ -42,7 +42,7 @@ from synthrelease.studio.rehearsal.plan_race import PROMISED, Kept
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1
-"""The largest accepted error of a bin of a single column in a draft, as a share of the rows."""
+"""In a draft, the error of a bin of a single column may be at most this share of the rows."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
 """The least share of associations that a good draft preserves: of all pairs of columns, or of the strongest pairs if the share
 of all pairs is unknown."""
@@ -234,7 +234,7 @@ def _categories(column: ColumnDraft) -> dict[str, int]:
 
 
 OTHERS = "all others"
-"""The label of the bin that rare categories share."""
+"""Label of the common bin of all rare categories."""
 
 
 def settle(
@@ -304,7 +304,7 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     """Return a criterion with the unit of its values added to its remark, if they have a unit."""
     criterion = next(drafted for drafted in spec.criteria if drafted.name == draft.settings["name"])
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
-    below = "; a value below 0 leaves a margin" if criterion.best_figure < 0 else ""
+    below = "; a value below 0 means that a margin is left" if criterion.best_figure < 0 else ""
     in_remark = unit.startswith("share") and "share" in draft.remark and not below
     return replace(draft, remark=f"{draft.remark} (unit: {unit}{below})") if unit and not in_remark else draft
 
@@ -327,7 +327,7 @@ def one_of_each(
             )
             if taken and isinstance(second, CriterionDraft):
                 limit = f"only {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "no threshold"
-                why = f"Features have the representative values of their bins, because with own values {limit} could be met"
+                why = f"Features have the representative values of their bins, because with exact values {limit} could be met"
                 outcomes[index] = replace(second, remark=f"{second.remark}. {why}")
             outcomes[replaced if taken else index] = None
     return outcomes
@@ -374,7 +374,7 @@ def with_threshold(
     if sensitivity is None:
         return draft
     if not math.isfinite(max(*fits, yardstick.perfect)):
-        return f"{name}: a fit had no rows to compare in some group"
+        return f"{name}: in one fit, a group had no rows to compare"
 
     def above(reached: float) -> float:
         return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
@@ -400,7 +400,7 @@ def with_threshold(
         return f"{name}: with so few rows, its noisy test would need epsilon {float(epsilon):g}"
     clip = draft.settings.get("clip")
     if isinstance(clip, int | float) and threshold >= clip:
-        return f"{name}: some bins are so rare that fits can meet no threshold below {clip:g}"
+        return f"{name}: some bins are so rare that fits meet only thresholds above {clip:g}"
     settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
     return replace(draft, settings=settings, seen=seen)
 
@@ -431,7 +431,7 @@ MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""
 MOST_NAMED = 15
-"""The largest number of categories of a rule. With a longer list, nobody can judge whether the rule holds for all persons."""
+"""A rule lists at most this number of categories. Nobody could judge a longer list."""
 MOST_CELLS = 2**14
 """The largest number of cells of a table that a model needs for the suggested rules."""
 

@@ -95,12 +95,12 @@ from synthrelease.studio.rehearsal.plan_race import (
 )
 
 SEED = 2014
-"""The seed of all fits, so that a draft of the same file is the same each time."""
+"""Seed of all fits. So the draft of a file is the same each time."""
 
 MEANS, _OF_SAMPLING = Fraction(1, 10), 0.5
 """The largest epsilon for all directly measured means, and the ratio of their noise to their sampling error that is enough."""
 FIGURES = Fraction(1, 10)
-"""The epsilon reserved for the criteria before their cost is known; at most a fifth of the total."""
+"""Before the cost of the criteria is known, this epsilon is reserved for them, at most a fifth of the total."""
 
 WEAK = 0.3
 """Associations are weak if Cramer's V of all pairs is below 0.3, the usual limit of a medium effect."""
@@ -317,7 +317,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         why = f" ({reasons})" if reasons else ""
         if members is not None:
             same = f"a column with the same value in all rows of each {key!r}, such as the region of a household"
-            raise InputError(f"{public}: expected {same}, found none{why}. Draft with --unit in place of --key.")
+            raise InputError(f"{public}: expected {same}, found none{why}. Draft with --unit instead of --key.")
         raise InputError(f"{public}: expected at least two columns that can be released, found {len(columns)}{why}.")
     question = ""
     if len(columns) > MOST_COLUMNS:
@@ -336,7 +336,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
 
 _COLUMNS = {"name": "columns", "kind": "absolute_marginal_error", "largest": 1, "threshold": 0.5, "epsilon": Fraction(1, 100)}
 FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),), groups={}, left_out=())
-"""A placeholder criterion with which a draft is loaded before its own criteria are drafted."""
+"""Criterion that stands in until the criteria of the draft are drafted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -529,9 +529,7 @@ def _held_out(
 
 def which_matter(n_columns: int, important: Sequence[str]) -> str:
     """Return the question which columns matter, for a file with more columns than a draft."""
-    taken = (
-        f"{listing(important)}, and those most associated with them" if important else "those with the strongest associations"
-    )
+    taken = f"{listing(important)}, and the most associated columns" if important else "those with the strongest associations"
     return (
         f"QUESTION: which columns matter? {n_columns:,} columns could be released, and a draft has at most {MOST_COLUMNS}. "
         f"This draft has {taken}. The other columns are listed below. `--important A,B` keeps these columns and those "
@@ -644,7 +642,7 @@ def ground_that_tells(ground: Ground) -> Ground:
         n_gone += 1
         if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
             raise rows_tell_too_little(ground, "")
-        because = f"the released rows of persons differ too much from all rows in it. {ground.lean} (try --unit KEY:3)"
+        because = f"the released rows of persons differ too much from all rows here. {ground.lean} (try --unit KEY:3)"
         source = next(column.source for column in subject.columns if column.name == leaning)
         subject = subject.without({leaning: LeftOut(source=source, because=because)})
         ground = ground_of(subject)
@@ -652,12 +650,12 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return the error to raise when the released rows of persons represent all rows worse than independent columns do."""
+    """Return the error to raise when the released rows of persons represent all rows less well than independent columns do."""
     key = "KEY" if ground.subject.unit is None else str(ground.subject.unit.key)
     return InputError(
-        f"{ground.subject.file.name}: the released rows of each person represent all rows worse than independent columns do. "
-        f"{f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows of each person with "
-        f"`--unit {key}:3`."
+        f"{ground.subject.file.name}: the released rows of each person represent all rows less well than a table of "
+        f"independent columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows "
+        f"of each person with `--unit {key}:3`."
     )
 
 
@@ -919,7 +917,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     in_coarse_bins, why = coarser(columns, ground.table), _too_many(len(columns), whole)
 
     def with_fewer(drafted: Sequence[ColumnDraft], size: int, how: str) -> Tried:
-        subject.voice.say(f"the rows are too few for all columns; trying {size} of {len(columns)} columns")
+        subject.voice.say(f"there are too few rows for all columns; trying {size} of {len(columns)} columns")
         stay, gone = fewer(drafted, order, size)
         left_out = (*whole.subject.left_out, *gone)
         smaller = ground_of(replace(whole.subject, columns=stay, left_out=left_out, areas=None), ground)
@@ -935,7 +933,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     trials = ((larger, size, with_fewer(in_coarse_bins, size, _STRONGEST_STAY_COARSER)) for larger, size in steps)
     first = next((trial for trial in trials if trial[2].standing.good), None)
     if first is None:
-        raise InputError(f"{why} A draft of the two columns with the strongest association is no better. No draft was written.")
+        raise InputError(f"{why} Even a draft of the two most associated columns is no better. No draft was written.")
     larger, size, draft = first
     if (between := (size + larger) // 2) not in (size, larger):
         wider = with_fewer(in_coarse_bins, between, _STRONGEST_STAY_COARSER)
@@ -948,13 +946,15 @@ def _too_many(n_columns: int, whole: Tried) -> str:
     """Return the sentence that says why a draft of all columns is not good enough."""
     reasons, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
     if whole.others >= whole.choices.limit:
-        reasons.append(f"counting the rows and testing cost epsilon {float(whole.others):g}, so nothing is left for tables")
+        reasons.append(
+            f"counting rows and testing the table cost epsilon {float(whole.others):g}, so nothing is left for tables"
+        )
     if standing.bins > MOST_OFF:
         reasons.append(f"the largest error of a bin is {standing.bins:.0%} of all rows")
     if standing.kept and (standing.tells or standing.errors > 1):
         reasons.append(_off(standing.kept))
     return (
-        f"There are too many columns for so few rows at this epsilon. In fits of all {n_columns} columns "
+        f"The file has too few rows for all columns at this epsilon. In fits of all {n_columns} columns "
         f"({round(whole.ground.table.total):,} rows, {total}), {'; '.join(reasons)}."
     )
 

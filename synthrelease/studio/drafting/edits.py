@@ -66,7 +66,7 @@ from synthrelease.studio.rehearsal.words import rounds_text
 # A proposal is chosen on public data, so it is fixed before any private file is read (theory 2b, price of a distribution).
 
 OF_OTHER_LAWS = ("stop_probability", "shape")
-"""Settings of [selection] that are removed when a hidden number of rounds is set."""
+"""Settings of [selection] to remove when a hidden number of rounds is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,16 +91,16 @@ def why_not(rehearsal: Rehearsal) -> str:
     """Return the reason why the proposal of a rehearsal cannot be adopted, in words; empty if it can be adopted."""
     proposal = rehearsal.proposal
     if not rehearsal.complete:
-        return "the rehearsal is not complete. Run the same command again to continue it"
+        return "the rehearsal has not finished. Run the same command again to continue"
     if proposal is None or proposal.chosen is None or proposal.chosen.total is None:
         return "the rehearsal proposes no number of rounds"
     if proposal.chosen.total >= rehearsal.spec.plan.total.epsilon:
-        return "the configuration costs no more than the plan that the rehearsal proposes"
+        return "the rehearsal proposes no cheaper plan than the present one"
     if proposal.judgement is None:
         return "the proposed plan was not confirmed by new attempts. Run the same command again to continue"
     if not proposal.confirmed:
         return (
-            f"in new attempts the proposed plan accepts no table in {percent(proposal.judgement.nothing)} of releases, above "
+            f"in new attempts, the proposed plan finds no table in {percent(proposal.judgement.nothing)} of releases, above "
             f"the {percent(proposal.wanted)} of --nothing. Run the command with a smaller --nothing to find another plan"
         )
     return ""
@@ -129,7 +129,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     new = changed(path, old, list(_edits(path, chosen)))
     loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
-        raise OutputError(f"{path}: expected the cost of the rehearsed plan, found another cost. Nothing was adopted.")
+        raise OutputError(f"{path}: the plan costs another epsilon than the rehearsed plan. Nothing was adopted.")
     loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (old, new)})
@@ -308,7 +308,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     undecided += _shared(path, acceptance_path, bool(references.of_acceptance))
     if undecided:
         raise InputError(
-            f"{path}: expected that {listing(gone)} can be left out without a decision, found decisions to make. Nothing was "
+            f"{path}: {listing(gone)} cannot be left out before you decide these points. Nothing was "
             "written.\n" + "\n".join(f"- {text}." for text in dict.fromkeys(undecided))
         )
 
@@ -433,7 +433,7 @@ class _References:
                 continue
             description = f"terms of {dotted(path)}"
             if "" in rest and (setting == "tables" or len(rest) > 1):
-                self.undecided.append(f"{dotted(path)} would have no term left. Name the tables to measure first")
+                self.undecided.append(f"{dotted(path)} would have no table left. Name the tables to measure first")
             elif "" in rest:
                 self._take(path, dotted(path))
             else:
@@ -468,7 +468,7 @@ class _References:
     def _imputation(self) -> None:
         match = self.tables.get("imputation", {}).get("match", [])
         if match and self.gone >= {*match}:
-            self.undecided.append("imputation.match would be empty. First name other columns in which donors must agree")
+            self.undecided.append("imputation.match would be empty. First name other columns that must be equal in donors")
             return
         for index, name in enumerate(match):
             if name in self.gone:
@@ -497,7 +497,7 @@ class _References:
             about = [table[setting] for setting, way in ways.items() if way == "about" and table.get(setting) in self.gone]
             rest = self._smaller(table)
             if about or rest is None:
-                gone[index] = f"is about {about[0]}" if about else "would compare no column"
+                gone[index] = f"is about {about[0]}" if about else "would have no column to compare"
             else:
                 smaller[index] = rest
         same = dict[str, int]()
@@ -559,9 +559,9 @@ class _References:
         settings = [setting for setting in table if table[setting] != smaller.get(setting)]
         self.taken.append(f"the name in {', '.join(settings)} of the criterion {table['name']!r}, which stays")
         if "features" in settings:
-            self.to_look_at.append(f"the regression of {table['name']!r} has fewer features now. Check its threshold")
+            self.to_look_at.append(f"the regression of {table['name']!r} now has fewer features. Check its threshold")
         if "by" in settings and not smaller["by"]:
-            self.to_look_at.append(f"{table['name']!r} has no groups any more and is about all rows together")
+            self.to_look_at.append(f"{table['name']!r} no longer has groups and is about all rows together")
         for setting in settings:
             self.of_acceptance += _edits_of_leaving_out(("criteria", index, setting), table[setting], smaller.get(setting))
 
@@ -843,7 +843,7 @@ def _numbers(column: Column, fresh: Sequence[IntervalBin], public: PublicFile | 
 # A criterion that a steward adds in the desk, as a table of the acceptance file.
 
 MARGIN = 0.02
-"""The default of `size_margin`: the accepted loss of rows of a group from the released table, as a share of all rows."""
+"""Default of `size_margin`: a released group may lack this share of all rows."""
 
 
 def criterion_edits(
@@ -959,7 +959,7 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
     kinds = [(draft, "date" if draft.of_date else "number" if draft.bins else "name") for draft in columns]
     column = next((draft for draft, of_kind in kinds if draft.source == source and of_kind == kind), None)
     if column is None:
-        reason = next((gone.because for gone in left_out if gone.source == source), "the values are of another kind")
+        reason = next((gone.because for gone in left_out if gone.source == source), "the values have another type")
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
         raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own. Draft again with `init`.")

@@ -22,12 +22,12 @@ from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
 
 COVERED = 0.99
-"""The least share of the public roots whose members are all released, unless this requires more than 8 members."""
+"""At least this share of the public roots have all their members released, unless this requires more than 8 members."""
 MOST_DRAFTED = 8
 SIZE = "members"
 AS_KEY_OF_ROOTS = "this column is the key of [members], which the release replaces with new numbers"
 _AS_ORDER = "this column numbers the members of a root, and [members] orders members by these numbers"
-_AS_WEIGHT = "this column is a design weight, and a release has no weights of members"
+_AS_WEIGHT = "this column is a design weight, and a release has no weights for members"
 
 
 @dataclass(frozen=True, kw_only=True)

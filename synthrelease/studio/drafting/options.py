@@ -304,11 +304,11 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
 # used here.
 
 MOST = 3
-"""Rows with at least this many indicators of a group are one category of the group's column."""
+"""All rows with at least this many indicators of a group are in one category of the group's column."""
 MOST_OF_GROUP = 16
 """The largest number of indicators in a group, as [marks] allows it."""
 RARE = 0.1
-"""An indicator is rare if at most this share of the rows have it."""
+"""An indicator is rare if at most this share of the rows has it."""
 # Two groups of indicators are merged if the mean Cramer's V between the groups is at least this number.
 _TOGETHER = 0.8 * LEAST_STRENGTH
 
@@ -615,7 +615,7 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
     of_some, of_every = f"{of_persons[bin_]:.1%}", f"{of_all[bin_]:.1%}"
     most = f"in the share of {binnings[column].labels[bin_]!r} of {name}: {of_some} instead of {of_every}"
     if of_some == of_every:
-        return name, "The released rows of persons hardly differ from all rows of the public file."
+        return name, "The released rows of persons are similar to all rows of the public file."
     return name, f"The released rows of persons differ most from all rows of the public file {most}."
 
 

@@ -195,7 +195,9 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
         raise InputError("expected a header and rows, found no rows.")
     again = [name for name, texts in columns.items() if name in texts and len([*filter(None, texts)]) > 1]
     if 2 * sum(not NUMBER.fullmatch(name) for name in again) > len(names) > 1:
-        why = "found its texts again in the rows below. Delete each row that repeats the header. If there is no header, add one"
+        why = (
+            "found the header again in the rows below. Delete each row that repeats the header. If there is no header, add one"
+        )
         raise InputError(f"expected one header, {why}.")
     with_comma = _with_comma(columns)
     if with_comma:
@@ -307,12 +309,12 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
     header, *others = [_fields(line, delimiter) for line in lines]
     names, rows = [field.strip() for field in header], [row for row in others if len(row) == len(header)]
     if "\n" in "".join(header):
-        raise InputError("expected all names in one line, found a quote that is not closed. Write names without line breaks.")
+        raise InputError("expected all names in one line, found an open quote. Write names without line breaks.")
     widths = [{len(_fields(line, mark)) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 2 else []
     unnamed = [text for name, text in zip(names, *rows[:1], strict=False) if text and not name] if rows else []
     title = len(names) == 1 and any(min(width) > 1 for width in widths)
     if title or len(unnamed) > 1 or lines[0].lower().startswith("sep=") or holds_controls(lines[0].encode(errors="replace")):
-        found = "found a different line. Delete the lines above the names, and name every column"
+        found = "found another line. Delete the lines above the names, and name every column"
         raise InputError(f"expected the names of all columns in the first line, {found}.")
     if any("ImportId" in line for line in lines[1:3]):
         raise InputError("expected rows below the names, found labels of Qualtrics. Delete the second and the third line.")
@@ -414,7 +416,7 @@ def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator
 # A column of a public file in its bins: rows, missing values, the error of representative values, and possible limits.
 
 MOST_PLACES = 120
-"""The approximate largest number of possible limits of bins."""
+"""Approximate largest number of possible limits between bins."""
 FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 
@@ -735,7 +737,7 @@ def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tupl
 # columns.
 
 MOST_LEFT_OUT = 0.01
-"""The largest share of the public rows that may be excluded because of missing values, in all columns together."""
+"""Missing values in all columns together may exclude at most this share of the public rows."""
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:

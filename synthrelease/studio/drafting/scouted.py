@@ -33,14 +33,14 @@ OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
 TEST, FIGURE = Fraction(5, 6), Fraction(1, 24)
 """Parts of the epsilon that the cap reserves for tests: the part of the joint test, and the part of each criterion."""
 LEAST_ERROR = 0.01
-"""The smallest threshold for single columns, as a share of the rows."""
+"""Smallest threshold of the criterion about single columns, as a share of the rows."""
 
 WORSE = """\
 There was no public file. Bins, categories and thresholds come from the noisy tables of single columns in {folder} ({rows:,}
 rows, {cap}). This draft is worse than a draft from a public file. Nobody knows how often such a release accepts a table,
 because nothing was rehearsed. `release` tries made-up rows before the charge, which shows only that the program runs. Readers
 get intervals for single columns only, from the scout's folder. No criterion is about groups, means or regressions, and no rule
-is suggested. Check every line, add rules and criteria that you know, then delete this notice."""
+is suggested. Check every line, add your rules and criteria, then delete this notice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +233,7 @@ def _repeats(name: str, document: ScoutDocument) -> str:
     for other, counts in takewhile(lambda item: item[0] != name, sizes.items()):
         close = np.abs(own[: len(counts)] - counts[: len(own)]) <= 5 * document.deviation
         if abs(len(own) - len(counts)) <= 2 and close.all() and (own > 10 * document.deviation).sum() > 3:
-            return f". Its counts agree with {other!r}: if the two say the same, delete one"
+            return f". Its counts agree with {other!r}: if both have the same meaning, delete one"
     return ""
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 INLINE_CODES = 40
-"""A longer codelist is written to a separate file."""
+"""A codelist with more codes is written to a separate file."""
 TEST = Fraction(1, 5)
 """The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3

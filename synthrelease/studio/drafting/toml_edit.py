@@ -36,7 +36,7 @@ from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 
 Path_ = tuple[str | int, ...]
-"""The path of a value in nested tables and lists, such as ("criteria", 2, "by", 0)."""
+"""Path of a value in nested tables and lists, such as ("criteria", 2, "by", 0)."""
 
 _TEXT_OR_COMMENT = re.compile(r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
 
@@ -85,7 +85,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
             del value_at(expected, edit.path[:-2])[edit.path[-2]]  # a list of tables without a table has no header left
         result = _without_table(result, edit.path) if edit.toml is None else _with_key(result, edit)
     if _tables(result) != expected:
-        raise ValueError("a layout that cannot be changed line by line")
+        raise ValueError("a layout that cannot be edited line by line")
     return result
 
 

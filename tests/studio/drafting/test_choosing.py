@@ -149,4 +149,4 @@ def test_a_file_with_more_columns_than_a_release_can_have_is_drafted(tmp_path: P
     assert "QUESTION: which columns matter? 6 columns" in found.configuration.replace("\n# ", " ")
     found = draft("survey", tmp_path / "survey.csv", important=("alone_1",))
     assert [column.name for column in found.columns] == ["alone_1", "near_1", "first"]
-    assert "This draft has 'alone_1', and those most associated with them" in found.configuration.replace("\n# ", " ")
+    assert "This draft has 'alone_1', and the most associated columns" in found.configuration.replace("\n# ", " ")

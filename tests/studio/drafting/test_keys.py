@@ -303,7 +303,7 @@ def test_statistics_are_called_biased_only_if_rows_are_left_out() -> None:
 def test_with_members_the_question_is_about_their_roots() -> None:
     """A draft with --key asked for --unit KEY or --key KEY."""
     told = plain_text(unit_text(None, [], "SERIAL"))
-    assert "A root, with the same value of SERIAL, is protected with all its members" in told
+    assert "All rows with the same SERIAL form one root, which is protected with all its members" in told
     assert "--key" not in told
 
 
@@ -315,7 +315,7 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     assert 'key = "patient" first_by = "random"' in text
     assert f"{rows - 2000} rows of persons with further rows" in text
     assert "draft with `--key patient`" in text  # the way to release them all the same
-    assert "Left out: 'visit', because the released rows of persons differ too much from all rows in it." in text
+    assert "Left out: 'visit', because the released rows of persons differ too much from all rows here." in text
     leans = re.search(r"differ most .*: ([\d.]+)% instead of ([\d.]+)%", text)
     assert leans is not None
     # of a person with k visits the first is drawn with probability 1/k: 46% for 33%
@@ -330,7 +330,7 @@ def test_rows_of_persons_that_differ_little_are_not_said_to_have_ten_instead_of_
     whole, *some = (Counts(layout, np.arange(2), np.array(counts)) for counts in ((900, 100), (8970, 1030), (9, 1)))
     of_some, of_same = (most_leaning(rows, whole, cast(Any, binnings))[1] for rows in some)
     assert of_some.endswith("in the share of 'no' of ill: 89.7% instead of 90.0%.")
-    assert of_same == "The released rows of persons hardly differ from all rows of the public file."
+    assert of_same == "The released rows of persons are similar to all rows of the public file."
 
 
 def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:

@@ -214,7 +214,7 @@ def test_what_builds_on_a_criterion_goes_with_it_and_a_line_without_features_too
     names = [criterion["name"] for criterion in acceptance["criteria"]]
     assert names == ["tables", "mean stay", "mean stay by sex", "share of births", "faithfulness"]
     assert acceptance["groups"] == {}
-    assert "the criterion 'line', which would compare no column" in found.taken
+    assert "the criterion 'line', which would have no column to compare" in found.taken
     assert "the criterion 'prediction', which depends on 'line'" in found.taken
 
 
@@ -222,7 +222,7 @@ def test_several_columns_at_once_and_what_is_left_to_the_steward(config: Path) -
     found = leave_out(config, ["sex", "ward"])
     _, acceptance = (tomllib.loads(text) for text in texts(config))
     assert [c["by"] for c in acceptance["criteria"] if c["kind"] == "conditional_mean"] == [[]]
-    assert "'mean stay' has no groups any more and is about all rows together" in found.to_look_at
+    assert "'mean stay' no longer has groups and is about all rows together" in found.to_look_at
     assert load_spec(config).schema.names == ("age", "days")
 
 
@@ -247,7 +247,7 @@ totals = { Births = 5, Memory = 3, Surgery = 2 }
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (TABLES, 'tables = "ward"', "no term left"),
+        (TABLES, 'tables = "ward"', "no table left"),
         (QUERY, CALIBRATION + QUERY, "calibration.margins[0].columns[0] names the column"),
     ],
 )

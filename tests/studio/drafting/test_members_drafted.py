@@ -129,5 +129,5 @@ def test_rows_whose_key_is_0_do_not_decide_which_columns_belong_to_roots(tmp_pat
 def test_a_file_whose_roots_share_nothing_is_refused_with_the_way(tmp_path: Path) -> None:
     lines = [f"{at // 2},{at % 7},{'mf'[at % 3 % 2]}" for at in range(400)]
     (tmp_path / "persons.csv").write_text("home,size,sex\n" + "\n".join(lines) + "\n")
-    with pytest.raises(InputError, match="same value in all rows of each 'home', .* Draft with --unit in place of --key"):
+    with pytest.raises(InputError, match="same value in all rows of each 'home', .* Draft with --unit instead of --key"):
         draft("persons", tmp_path / "persons.csv", key="home")

@@ -63,7 +63,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
 def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Path, Draft]) -> None:
     folder, found = wide
     assert found.smaller.startswith(
-        "There are too many columns for so few rows at this epsilon. In fits of all 14 columns (300 rows"
+        "The file has too few rows for all columns at this epsilon. In fits of all 14 columns (300 rows"
     )
     assert f"So this draft has {len(found.columns)} of the 14 columns" in found.smaller
     before, after = found.smaller.split("So this draft has")
@@ -76,7 +76,7 @@ def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Pa
     assert {"sex", "born_here"} <= gone.keys()  # tied to nothing: the items that are associated stay
     assert "there are too few rows for all columns" in gone["sex"]
     text = (folder / "configs" / "wide.toml").read_text()
-    assert "too many columns for so few rows" in text.partition("title =")[0]
+    assert "too few rows for all columns" in text.partition("title =")[0]
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_the_reason_for_fewer_columns_counts_the_rows_that_were_fitted() -> None
 def test_two_columns_that_noise_hides_are_no_draft(tmp_path: Path) -> None:
     one = RANDOM.integers(1, 6, 40)
     pd.DataFrame({"one": one, "other": np.where(RANDOM.random(40) < 0.7, one, 3)}).to_csv(tmp_path / "few.csv", index=False)
-    with pytest.raises(InputError, match=r"too many columns for so few rows at this epsilon\. .* No draft was written\."):
+    with pytest.raises(InputError, match=r"too few rows for all columns at this epsilon\. .* No draft was written\."):
         draft("few", tmp_path / "few.csv")
 
 

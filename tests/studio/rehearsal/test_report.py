@@ -520,7 +520,7 @@ def test_a_plan_that_fresh_attempts_contradict_is_neither_called_rare_to_fail_no
     assert "This plan ends without a table in 14% of the releases, at most 30% (95% interval)." in text
     assert "This share is above the 5% of --nothing" in text
     assert text.count("5%") - text.count("95%") == 1  # as what was asked for alone
-    assert "accepts no table in 14% of releases, above the 5.0% of --nothing" in why_not(judged_as(found, 0.14, 0.3))
+    assert "finds no table in 14% of releases, above the 5.0% of --nothing" in why_not(judged_as(found, 0.14, 0.3))
     assert proposed_plan(judged_as(found, 0.14, 0.3)) is None
     doubtful = judged_as(found, 0.04, 0.3)
     assert "within the 5% of --nothing, but its interval is not" in " ".join(proposal_words(doubtful))
