@@ -307,8 +307,8 @@ def counted(
             return Counted(asked=question, columns=cells.columns, counts=cells.counts & is_member & (low <= high))
     columns_named = " and ".join(map(repr, sorted(needed)))
     raise InputError(
-        f"{question.text!r}: expected a published noisy table that shows which members exist, with {columns_named} and "
-        f"{linked.size!r}; found no such table."
+        f"{question.text!r}: no published noisy table shows which members exist. The question needs a table of "
+        f"{columns_named} and {linked.size!r}."
     )
 
 
@@ -633,11 +633,8 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
     for part in parts:
         met = [group.mask(part.columns).ravel() for group in part.asked.groups]
         if (met[0] & met[1]).any():
-            overlap = f"rows that meet {labels[0]!r} and {labels[1]!r}"
-            raise InputError(
-                f"{question.text!r}: the two groups overlap: expected two groups without a row in both, found {overlap}. "
-                "Change one of the conditions."
-            )
+            overlap = f"a row can meet both {labels[0]!r} and {labels[1]!r}"
+            raise InputError(f"{question.text!r}: the two groups overlap, because {overlap}. Change one of the conditions.")
         bins.append(np.select(met, [0, 1], -1))
     return labels, bins
 

@@ -233,9 +233,9 @@ def explained(bound: Bound) -> str:
         bound.question,
         f"  released table   {_released(bound)}",
         f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
-        *([f"  {bound.note}, so there is no bound"] if bound.note else []),
+        *([f"  There is no bound, because {bound.note}."] if bound.note else []),
         "",
-        "Basis: limits of the true errors, from released criterion values",
+        "The bounds follow from these limits of the true errors:",
         *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
         *([f"  - {bound.measured}"] if bound.measured else []),
         "",
@@ -247,19 +247,19 @@ def explained(bound: Bound) -> str:
 def _released(bound: Bound) -> str:
     if bound.kind == "count":
         return f"{bound.answer / bound.n_rows:.2%} of the released rows: {bound.answer:,.0f} of {bound.n_rows:,}"
-    return value(bound, bound.answer) + ("" if bound.binned_low is None else ", of bin numbers")
+    return value(bound, bound.answer) + ("" if bound.binned_low is None else " (mean of representative values)")
 
 
 def _of_the_file(bound: Bound) -> str:
     if bound.kind == "count":
         low, high = bound.shares
         rows = "its rows" if bound.way == "whole" else "the rows that the rules keep"
-        return f"{low:.2%} to {high:.2%} of {rows}: {bound.low:,.0f} to {bound.high:,.0f} rows"
+        return f"{low:.2%} to {high:.2%} of {rows}, or {bound.low:,.0f} to {bound.high:,.0f} rows"
     between = f"{value(bound, bound.low)} to {value(bound, bound.high)}"
     if bound.binned_low is None or bound.binned_high is None:
         return between
     binned = f"{value(bound, bound.binned_low)} to {value(bound, bound.binned_high)}"
-    return f"{between} for the mean of the exact values; {binned} for the mean of representative values"
+    return f"{between} (exact values), {binned} (representative values)"
 
 
 def value(bound: Bound, number: float) -> str:
@@ -274,34 +274,32 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
     score = limit.score
     if math.isinf(limit.limit):
         return (
-            f"{score.name}: no limit. The released value {score.value:.4g} is so close to the threshold {score.threshold:.4g} "
-            f"that it may have passed by chance (standard deviation of its noise {score.noise_sd:.2g})"
+            f"{score.name}: no limit. The table may have passed by chance: the released value {score.value:.4g} is close "
+            f"to the threshold {score.threshold:.4g} (the noise has the standard deviation {score.noise_sd:.2g})"
         )
     rows = f", {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
     return (
-        f"{score.name}: at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard deviation of its noise "
-        f"{score.noise_sd:.2g}, threshold {score.threshold:.4g})"
+        f"{score.name}: the true error is at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard "
+        f"deviation of its noise {score.noise_sd:.2g}, threshold {score.threshold:.4g})"
     )
 
 
 def _meaning(bound: Bound) -> str:
-    queries = (
-        f"so do the bounds of any number of queries. The file: {bound.about}. The bounds say nothing about a wider population."
-    )
+    queries = f"the bounds of all queries hold, too. The file: {bound.about}. The bounds say nothing about a wider population."
     if bound.measured or bound.way == "counted":  # this noise is not the noise of an accepted criterion value
         word = (
             f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
         )
         return (
-            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, the run releases a table "
-            f"and one of these limits is wrong. Otherwise the limits hold, and {queries}"
+            f"{word}ith probability at most {1 - bound.confidence:.4g}, over all noise of the run, the run releases a table "
+            f"and one of these limits is wrong. If all limits hold, {queries}"
         )
     if_so = "Given the released table"
     if bound.acceptance is not None:
         if_so = f"If a round was accepted with probability {bound.acceptance:g} or more"
     return (
-        f"{if_so}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the "
-        f"criterion values, and {queries}"
+        f"{if_so}, all these limits hold together with probability {bound.confidence:g} or more, over the noise of the "
+        f"criterion values. If they hold, {queries}"
     )
 
 
@@ -360,8 +358,8 @@ def bound(
     if question is not None:
         if given or mean or minus is not None:
             raise InputError(
-                f"{cut(query, 200)!r}: expected either a whole question or a condition with given, mean or minus; found a "
-                "whole question with given, mean or minus beside it. Write these conditions into the question."
+                f"{cut(query, 200)!r} is a whole question, which cannot be combined with given, mean or minus. Write these "
+                "conditions into the question."
             )
         measure = _of_question(knowledge, question)
     else:
@@ -396,8 +394,8 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
     """Return the query that answers a question in the grammar of `estimate`."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
-            f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
-            "CONDITION], found a question that only `synthrelease estimate` answers."
+            f"{cut(question.text, 200)!r}: only `synthrelease estimate` answers this question. `bound` answers 'share "
+            "CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where CONDITION]."
         )
     of = _OfMembers if question.slots else _of_rows
     parts = [of(knowledge, question, group) for group in range(len(question.groups))] or [of(knowledge, question, None)]
@@ -445,16 +443,15 @@ class _OfMembers:
         members = [measure.members() for measure in self.slots]
         if not any(measure.answer for measure in members):
             raise InputError(
-                f"{cut(self.asked.text, 200)!r}: expected a condition that some members in the release meet, found a "
-                "condition that no member meets. Use a wider condition."
+                f"{cut(self.asked.text, 200)!r}: no member in the release meets this condition. Use a wider condition."
             )
         return over_members(of_slots, members)
 
     def question(self) -> str:
         condition = both_of(*(part.text for part in (self.group, self.asked.where) if part))
         if self.kind == "mean":
-            return f"mean of {self.asked.column} over {f'members condition {condition}' if condition else 'all members'}"
-        return f"share of members with {self.asked.met.text} among {f'those with {condition}' if condition else 'all'}"
+            return f"mean of {self.asked.column} over {f'members with {condition}' if condition else 'all members'}"
+        return f"share of members with {self.asked.met.text} among {f'members with {condition}' if condition else 'all'}"
 
 
 class _Contrast:
@@ -496,7 +493,7 @@ class _Measure:
             check_numbers(self.release, mean)
         self.unit = self.release.by_name[mean].unit if mean else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
-            raise InputError("A bound has no question: expected a condition on columns or a column to average, found neither.")
+            raise InputError("The question is empty. Give a condition on columns, or a column to average.")
 
     def _columns(self, *conditions: Condition | None) -> set[str]:
         columns = {self.mean} if self.mean else set()
@@ -552,8 +549,8 @@ class _Measure:
         cells = math.prod(len(column.labels) for column in columns)
         if cells > MAX_CELLS:
             raise InputError(
-                f"The query combines too many bins: expected a query over columns with at most {MAX_CELLS:,} combinations of "
-                f"bins, found {cells:,}. Use fewer columns."
+                f"The columns of this query have {cells:,} combinations of bins. At most {MAX_CELLS:,} are allowed. Use fewer "
+                "columns."
             )
         met, given = query.mask(columns).ravel(), self.given.mask(columns).ravel()
         return columns, met, given & met & self._present(columns) if self.kind == "mean" else given
@@ -569,7 +566,7 @@ class _Measure:
             if self.place is not None:
                 return self._anything()
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
-            raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found no such row.")
+            raise InputError(f"{' and '.join(parts)!r}: no released row meets this condition. Use a wider condition.")
         if self.kind == "mean":
             facts = build_facts(self.knowledge, names, [group], keep=self.mean)
             averaged = self.release.by_name[str(self.mean)]

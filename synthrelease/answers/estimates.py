@@ -32,30 +32,30 @@ from synthrelease.published.measurements import IntendedEstimatePart
 RATIO = "The file: probabilities of the noise are computed to about five digits."
 TOGETHER = (
     "Two groups: the interval of a difference combines the intervals of the two groups and allows for the noise that the "
-    "groups share. A ratio has no interval if the denominator of the ratio may be 0."
+    "groups share. A ratio has no interval if its denominator may be 0."
 )
 SAMPLE = (
-    "Population: the sampling error is taken as normal, with a variance that is estimated from the noisy tables. For small "
-    "groups and rare values, this approximation may be poor."
+    "Population: the sampling error is treated as normal. Its variance is estimated from the noisy tables. For small groups "
+    "and rare values, this approximation may be poor."
 )
 DRAWN = (
-    "The file: a release uses rows that are drawn at random from the rows that the rules keep. The error of this draw is "
-    "taken as normal, with a variance that is estimated from the noisy tables."
+    "The file: the release used a random draw of the rows that the rules keep. The error of this draw is treated as normal. "
+    "Its variance is estimated from the noisy tables."
 )
 SLOPES = (
-    "The file: the noise of the sums of products is known. The noise of the other columns in a slope is approximated to "
-    "first order, and the bias that this noise causes to second order."
+    "The file: the noise of the sums of products is known. In a slope, the noise of the other columns is approximated to "
+    "first order. The bias from this noise is approximated to second order."
 )
-EQUAL = "Population: equal variances around the line are assumed, because no published table contains all columns together."
+EQUAL = "Population: no published table contains all columns together, so equal variances around the line are assumed."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 OF_MEMBERS = (
-    "Members: a draw takes a root (such as a household) with all its members. The similarity of members is estimated if a "
-    "noisy table contains two members of a root. Otherwise members are taken as completely alike, so intervals are wider "
-    "than necessary."
+    "Members: a draw takes a root (such as a household) with all its members. If a noisy table contains two members of a "
+    "root, the similarity of members is estimated. Otherwise members are treated as identical, so intervals are wider than "
+    "necessary."
 )
 SELECTED = (
-    "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "
-    "average. The risk of each interval is divided among these choices, which makes the interval wider (Bonferroni)."
+    "The noise decided which noisy tables were published, and on which bins. On average, at most {times:.3g} choices were "
+    "possible. The risk of each interval is divided among these choices, so the interval is wider (Bonferroni)."
 )
 
 
@@ -138,14 +138,13 @@ def answered(
     times = measured_times(published, None)
     if times is None:
         raise InputError(
-            "Estimates need a known distribution of the noise: expected tables from a search with a limited number of "
-            "measurements, found tables from a search without a limit. Without a limit, nothing is known about the noise of "
-            "the published tables."
+            "This release has no estimates. Its noisy tables come from a search without a limit on the number of measurements, "
+            "so nothing is known about their noise."
         )
     parsed = parse_question(question, published) if as_first else asked_of(question, published)
     averages_by_group = [] if parsed.kind == "slope" else list(groups(tables, parsed))
     if parsed.kind != "slope" and len(averages_by_group) < max(1, len(parsed.groups)):
-        raise InputError(f"{parsed.text!r}: expected a group with rows, found a group in which the rules allow no row.")
+        raise InputError(f"{parsed.text!r}: the rules allow no row in this group. Ask about another group.")
     n_intervals = intervals_of(parsed, published, len(averages_by_group))
     level = 1 - tables.kept.spare(confidence) / times / (n_intervals if together else among)
     compared: list[Term] = []
@@ -197,13 +196,13 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
     if column is None:
         return ""
     if not question.weight:
-        ask = "Add `weighted` at the end of the question to weight the rows."
+        ask = "To weight the rows, add `weighted` at the end of the question."
         return f"Unweighted: every row counts once, whatever its {column} is. {ask}"
     if tells_values(release.by_name[column]):
-        return f"Weighted: every row counts with its {column}."
+        return f"Weighted: every row is weighted by its {column}."
     return (
-        f"Weighted: every row counts with the representative value of its weight class in {column}. The exact weights in the "
-        "file may lie anywhere between the limits of their classes, and the interval allows for all such weights."
+        f"Weighted: every row is weighted by the representative value of its weight class in {column}. Exact weights may lie "
+        "anywhere between the limits of their classes. The interval allows for all such weights."
     )
 
 
@@ -212,9 +211,9 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
     population."""
     sentences = []
     if question.weight and survey.effect == 1:
-        sentences.append("The rows are treated as drawn individually with their weights, without a gain from strata.")
+        sentences.append("Rows are treated as drawn one by one with their weights. A gain from strata is not used.")
     if release.design is not None and survey.effect > 1:
-        sentences.append(f"The sampling variance has the design effect {survey.effect:g} ({release.design.source}).")
+        sentences.append(f"The sampling variance includes the design effect {survey.effect:g} ({release.design.source}).")
     if survey.groups:
         n_groups = len(release.by_name[survey.groups].labels)
         sentences.append(f"The sampling variance is estimated from {n_groups} random groups of clusters ({survey.groups}).")
@@ -274,20 +273,20 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
         sentence = ""
     elif question.kind == "mean":
         sentence = (
-            "Mean of representative values: every row counts with the representative value of its bin. The exact values of "
-            "the file may lie anywhere in their bins, and the interval for the exact mean allows for all such values."
+            "Mean of representative values: every row has the representative value of its bin. Exact values may lie anywhere "
+            "in their bins. The interval for exact values allows for all such values."
         )
         column = release.by_name[names[0]]
         if ends := open_bins(column):
             low, high = column.bounds or (-math.inf, math.inf)
             sentence += (
-                f" Open bins of {column.name} ({listing(ends)}) end at the public bounds of the column, {low:.15g} and "
-                f"{high:.15g}."
+                f" The open bins of {column.name} ({listing(ends)}) end at the public bounds {low:.15g} and {high:.15g} of "
+                "the column."
             )
     else:
         sentence = (
-            "Slope of representative values: every row counts with the representative values of its bins. Nothing is stated "
-            "about the slope of the exact values in the file."
+            "Slope of representative values: every row has the representative values of its bins. Nothing is known about the "
+            "slope of the exact values."
         )
     names += [question.weight] if question.weight else []
     clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
@@ -379,12 +378,12 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
 T = TypeVar("T")
 
 CHANGES = (
-    "Changes: the interval of a difference combines the intervals of the two years, whose noise is independent. Each "
-    "interval holds on its own: of twenty changes of zero, about one interval excludes zero."
+    "Changes: the interval of a change combines the intervals of the two years, whose noise is independent. Each interval "
+    "holds on its own: if nothing changed, about one of twenty intervals excludes zero."
 )
 SAME_PERSONS = (
-    "Population, changes: the years are treated as independent samples. If the years contain the same persons, changes are "
-    "usually known more precisely."
+    "Population, changes: the years are treated as independent samples. If both years contain the same persons, the "
+    "intervals are usually wider than necessary."
 )
 LEVEL = "Level: the mean over the years, weighted by the number of released rows in each year."
 
@@ -427,16 +426,16 @@ def trend(
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
-        raise InputError(f"expected releases of different names or years for a trend, found {', '.join(names) or 'none'}.")
+        raise InputError(f"A trend needs two or more releases of different names or years, not {', '.join(names) or 'none'}.")
     first = years[0]
     for index, year in enumerate(years[1:], 1):
         if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
-            raise InputError(f"{year.name}: the question means something else than in {first.name}: expected {expected}.")
+            raise InputError(f"{year.name}: the question has another meaning in {first.name}: {expected}.")
         for earlier in years[:index]:
             if _same_noise(earlier, year):
                 raise InputError(
-                    f"{year.name}: expected noisy tables of its own, found the noisy tables of {earlier.name}. This release "
-                    f"is a copy or an erratum of {earlier.name}; leave one of the two out."
+                    f"{year.name} has the noisy tables of {earlier.name}, so it is a copy or an erratum of {earlier.name}. "
+                    "Leave one of the two out."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])
@@ -494,7 +493,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
     def read() -> _Year:
         asked = asked_of(question, published)
         if asked.kind == "slope" or asked.groups:
-            raise InputError(f"{question!r}: expected a share, mean, median or quantile for a trend, found another kind.")
+            raise InputError(f"{question!r}: a trend needs a share, a mean, a median or a quantile.")
         tables, times = PublishedTables(published), measured_times(published, None) or 1.0
         return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
 
@@ -549,8 +548,8 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
     risk = 1 - confidence - lost
     if not risk > 0:
         raise InputError(
-            f"The confidence leaves no risk to divide: expected a confidence that leaves room for {len(years)} releases, "
-            f"found {confidence:g}. Ask for a lower confidence or fewer releases."
+            f"The confidence {confidence:g} is too high for {len(years)} releases. Ask for a lower confidence or for fewer "
+            "releases."
         )
     return 1 - risk / math.prod(year.times for year in years) / among
 

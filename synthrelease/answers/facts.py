@@ -67,8 +67,8 @@ class Knowledge:
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
             raise InputError(
-                f"{release.folder}: a bound needs criterion values about all rows: expected criterion values about all rows, "
-                f"found criterion values about {release.figures_about}. Such criterion values give no bound for all rows."
+                f"{release.folder}: the criterion values of this release are about {release.figures_about}. They give no "
+                "bound for all rows."
             )
         self.release, self.n = release, release.n_rows
         check_confidence(confidence)

@@ -136,9 +136,8 @@ class KeptRows:
         if spare > 1e-9:
             return spare
         raise InputError(
-            f"The confidence exceeds what the draw of rows allows: expected a confidence below {1 - self.shortfall:g}, found "
-            f"{confidence:g}. With a probability of up to {self.shortfall:g}, the rules kept fewer rows than the release "
-            "used, and public rows were added."
+            f"The confidence {confidence:g} is too high: it must be below {1 - self.shortfall:g}. With a probability of up to "
+            f"{self.shortfall:g}, the rules kept fewer rows than the release used, and public rows were added."
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
@@ -157,19 +156,19 @@ class KeptRows:
 
     def in_words(self, risk: float) -> str:
         """Return a description of the kept rows of the file that can follow "the file:"."""
-        rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of each of {self.persons:,} persons)"
+        rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of {self.persons:,} persons)"
         if self.way == "whole":
             return f"all its {rows}"
         if self.way == "exact":
             return f"the {self.number:,} of its rows that the rules keep"
-        kept = f"those of its {rows} that the rules keep"
+        kept = "the rows that the rules keep"
         if self.way == "stated":
             return (
-                f"{kept}: at least {self.number:,} by the publisher's statement (if there are fewer, public rows take their "
-                "place, and these limits do not hold)"
+                f"{kept}, by the publisher's statement at least {self.number:,} of its {rows} (if there are fewer, public rows "
+                "were added, and these limits do not hold)"
             )
         low, high = self.limits(risk)
-        return f"{kept}: {'few' if self.few else f'about {self.number:,}'} (between {low:,} and {high:,})"
+        return f"{kept}, {'few' if self.few else f'about {self.number:,}'} (between {low:,} and {high:,}) of its {rows}"
 
 
 # Limits on counts in the original table, from published noisy tables, for all sums of counts together (theory 13.3, measured
@@ -307,8 +306,8 @@ class MeasuredLimits:
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
         return (
-            f"{so_many(len(noises), 'published noisy table')}: the error of each cell is at most {rows} rows, and the errors "
-            f"of {self.n_sums:,} sums of cells have limits that follow from the noise"
+            f"{so_many(len(noises), 'published noisy table')}: the error of each cell is at most {rows} rows. The errors of "
+            f"{self.n_sums:,} sums of cells have limits, too"
         )
 
 
@@ -426,13 +425,13 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     """
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
-        raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
+        raise InputError(f"acceptance: {acceptance:g} is no probability above 0 and at most 1.")
     usable = [i for i, score in enumerate(release.criteria) if _has_known_noise(score) and _usable(score.kind)]
     if not usable and measured_times(release, acceptance) is None:
         example = next(filter(_usable, CRITERIA))
         raise InputError(
-            f"{release.folder}: no criterion of this release bounds errors, so no answer has a bound: expected a criterion "
-            f"that bounds errors, such as {example!r}; found no such criterion."
+            f"{release.folder}: no answer has a bound, because no criterion of this release limits errors (as {example!r} "
+            "does)."
         )
     return tuple(
         Limit(
@@ -464,7 +463,7 @@ def check_confidence(confidence: float) -> None:
     InputError : when the number is below 0.5 or at least 1.
     """
     if not 0.5 <= confidence < 1:
-        raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
+        raise InputError(f"confidence: {confidence:g} is not at least 0.5 and below 1.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
@@ -493,8 +492,8 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
 def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
         raise InputError(
-            f"criterion {score.name!r}: expected the noise of the released value in release.json, found no noise. Write the "
-            "documents again with the version that made the release."
+            f"criterion {score.name!r}: release.json does not state the noise of the released value. Write the documents again "
+            "with the version that made the release."
         )
     if score.one_noise is not None:  # the noise was added after acceptance
         return score.one_noise.upper(score.value, score.sensitivity, n, risk)

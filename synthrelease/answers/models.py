@@ -32,20 +32,20 @@ from synthrelease.published.base import Number, six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 
-MEASURED = "The sums use the exact values of the rows, not representative values of bins. Values are clipped: {limits}."
-GRID = "Each value counts as the nearest multiple of {step:.15g} ({column}); the interval allows for this rounding."
+MEASURED = "The sums use exact values, not representative values. Values beyond these limits count as the limit: {limits}."
+GRID = "Values of {column} are rounded to multiples of {step:.15g}. The interval allows for this rounding."
 SPREAD = (
-    "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table; "
-    "otherwise it is taken as the largest variance that the mean of the column allows."
+    "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table. "
+    "Without them, it is the largest variance that the mean of the column allows."
 )
 UNEQUAL = 4.0
 """Assumed largest ratio of a row's variance around the line to the mean variance (theory 13.19, named models)."""
 VARIANCES = (
-    "Population: the standard error is twice the standard error under equal variances around the line. So groups of rows may "
-    "vary up to twice as much around the line as rows do on average."
+    "Population: the standard error is twice the one for equal variances around the line. It is right if no group of rows "
+    "varies around the line more than twice as much as rows do on average."
 )
-FIRST_ORDER = "The noise of the other columns in a coefficient is approximated to first order, and its bias to second order."
-NORMAL = "The error from drawing rows is taken as normal."
+FIRST_ORDER = "In a coefficient, the noise of the other columns is approximated to first order, and its bias to second order."
+NORMAL = "The error from drawing rows is treated as normal."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +125,8 @@ class MeasuredModels:
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:
             raise InputError(
-                f"{model.words.text!r}: the sums of one question must share their noise: expected sums that share one noise, "
-                "found several noise terms. Run `synthrelease verify` on the folder."
+                f"{model.words.text!r}: the sums of this question do not share one noise, as they should. Run `synthrelease "
+                "verify` on the folder."
             )
         return self.noises[used.pop()]
 

@@ -181,8 +181,8 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
         parts = list(comparisons(rule))
         if len(parts) > MOST_COMPARISONS:
             raise InputError(
-                f"{cut(text, 200)!r}: the condition is too long: expected at most {MOST_COMPARISONS} comparisons, found "
-                f"{len(parts)}. Ask several shorter questions."
+                f"{cut(text, 200)!r}: the condition has {len(parts)} comparisons. At most {MOST_COMPARISONS} are allowed. Ask "
+                "several shorter questions."
             )
         for part in parts:
             _refuse_cut(part, release.by_name[part.column], cut(text, 200))
@@ -197,8 +197,8 @@ def _of_all_members(text: str, release: AskedOf) -> str:
         return ""
     first, last = (slot_name(members[0], slot) for slot in (1, linked.most))
     return (
-        f" {members[0]!r} is a column of members: {first!r} is the column of the first member, and so on to {last!r}. "
-        'Ask `estimate` for shares, means and medians over all members; `bound` accepts "share ..." and "mean ...".'
+        f" {members[0]!r} is a column of members: {first!r} is its value for the first member, {last!r} for the last. "
+        '`estimate` gives shares, means and medians over all members; `bound` accepts "share ..." and "mean ...".'
     )
 
 
@@ -216,7 +216,7 @@ def in_one_line(text: str) -> str:
     InputError : for a text that is too long for a question.
     """
     if len(text) > LONGEST:
-        raise InputError(f"{cut(text, 60)!r} is too long: expected at most {LONGEST} characters, found {len(text)} characters.")
+        raise InputError(f"{cut(text, 60)!r} has {len(text)} characters. A question has at most {LONGEST}.")
     return " ".join(text.split())
 
 
@@ -310,11 +310,10 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
     if not cuts:
         return
     near = sorted(sorted(column.lower[1:], key=lambda edge: abs(edge - float(part.value)))[:2])
-    advice = " Limits between bins near it: " + " and ".join(f"{edge:.15g}" for edge in near) + "." if near else ""
+    advice = " Use a limit between two bins, such as " + " or ".join(f"{edge:.15g}" for edge in near) + "." if near else ""
     raise InputError(
-        f"{text!r}: expected limits between the released bins of {column.name!r}, found '{part.column} {part.operator} "
-        f"{part.value:.15g}', which cuts {listing(cuts)}. The released table does not distinguish the values in this bin. The "
-        f"bins are {listing(column.labels, 40)}.{advice}"
+        f"{text!r}: '{part.column} {part.operator} {part.value:.15g}' divides the bin {listing(cuts)} of {column.name!r}. The "
+        f"released table does not distinguish the values in a bin. The bins are {listing(column.labels, 40)}.{advice}"
     )
 
 
@@ -342,7 +341,7 @@ def check_numbers(release: AskedOf, name: str) -> None:
         raise _unknown(name, release, "a column of the release")
     column = release.by_name[name]
     if any(number is None for number in column.numbers[: column.present]):
-        raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")
+        raise InputError(f"The column {cut(name, 60)!r} has a bin without a number, so it has no mean and no slope.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -440,7 +439,7 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     kind, text, head, by = words.kind, words.text, words.head, words.by
     rows = parse_condition(words.where, release)
     if by and by not in release.by_name:
-        raise _unknown(by, release, "one column after 'by'")
+        raise _unknown(by, release, "a column of the release")
     groups = tuple(parse_condition(group, release) for group in words.groups)
     weight = _weight(text, release) if words.weighted else ""
     if kind == "share":
@@ -449,15 +448,13 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     on = _columns(words.on)
     if kind == "ratio" or not all(name.isidentifier() for name in on):
         raise InputError(
-            f"{cut(text, 200)!r}: the published noisy tables do not answer this question: expected a question that this "
-            "release measured directly ([[models]]), found another question. The publisher can name it under [[models]] in "
-            "the next release (docs/estimates.md)."
+            f"{cut(text, 200)!r}: the published noisy tables do not answer this question, and the release did not measure it "
+            "directly. The publisher can name it under [[models]] in the next release (docs/estimates.md)."
         )
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
-        targets = listing(on) or "none"
         raise InputError(
-            f"{cut(text, 200)!r}: a regression needs different columns: expected columns after 'on' that differ from each "
-            f"other and from {head!r}; found {targets}."
+            f"{cut(text, 200)!r}: a regression needs one or more columns after 'on'. They must differ from each other and from "
+            f"{head!r}."
         )
     if kind in QUANTILES:
         _check_order(release, head)
@@ -478,12 +475,12 @@ def _weight(text: str, release: AskedOf) -> str:
     """
     if release.design is None or release.design.weight is None:
         raise InputError(
-            f"{cut(text, 200)!r}: 'weighted' needs a design weight: expected a release that names its design weight ([design] "
-            "weight), found a release without design weight."
+            f"{cut(text, 200)!r}: this release names no design weight ([design] weight), so it has no weighted answers. Omit "
+            "'weighted'."
         )
     if not np.isfinite(release.by_name[release.design.weight].value_limits).all():
-        expected = f"classes of {release.design.weight!r} with limits (`bounds` of the column)"
-        raise InputError(f"{cut(text, 200)!r}: expected {expected}, found an open class, in which a weight can have any size.")
+        problem = f"{release.design.weight!r} has an open class without bounds, in which a weight can have any size"
+        raise InputError(f"{cut(text, 200)!r}: there are no weighted answers, because {problem}.")
     return release.design.weight
 
 
@@ -497,14 +494,13 @@ def _check_order(release: AskedOf, name: str) -> None:
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     if not release.by_name[name].ordered:
-        raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have no order.")
+        raise InputError(f"The bins of the column {name!r} have no order, so it has no median and no quantile.")
 
 
 def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
     hint = closest(name, release.by_name)
     return InputError(
-        f"expected {expected} ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
-        + (f" Did you mean {hint!r}?" if hint else "")
+        f"{cut(name, 60)!r} is not {expected} ({listing(release.by_name, 40)})." + (f" Did you mean {hint!r}?" if hint else "")
     )
 
 
@@ -517,17 +513,16 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
         members = question.met.columns & of_members
         if not members or question.where.columns & of_members:
             return rows
-        return f"{rows}; a row is a root, and the share of {min(members)} is among all roots, with and without that member"
-    first = f", the first {len(question.slots)} of each," if release.linked.more == "first" else ""
-    return f"the members{first} of {rows}; a row is a root with its members"
+        return f"{rows}. A row is a root. The share of {min(members)} is a share of all roots, with and without that member"
+    first = f" (the first {len(question.slots)} of each root)" if release.linked.more == "first" else ""
+    return f"the members{first} of {rows}. A row is a root with its members"
 
 
 # Does a question have the same meaning in two releases?
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return why a question has another meaning in the other release, worded as the expected value in a message; None if the
-    meanings are equal.
+    """Return why a question has another meaning in the other release, in words; None if the meanings are equal.
 
     Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. A number
     in a condition needs bins with the same limits in the two releases, and a category needs bins with the same content.
@@ -540,10 +535,10 @@ def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) 
     for name in sorted(set().union(*(part.columns for part in question.parts))):
         before, other_column = release.by_name[name], other_release.by_name[name]
         if before.unit != other_column.unit:
-            return f"{name} in the unit {before.unit!r}, found {other_column.unit!r}"
+            return f"the unit of {name} is {before.unit!r} there, and {other_column.unit!r} here"
         held = [dict(zip(column.labels, column.categories, strict=False)) for column in (before, other_column)]
         bins = [(each_.labels, each_.numbers, each_.lower, each_.upper, each_.categories) for each_ in (before, other_column)]
         by_bins = name in (first.column, first.by)
         if (by_bins and bins[0] != bins[1]) or any(held[0][label] != held[1][label] for label in held[0].keys() & held[1]):
-            return f"the same bins of {name}, found other bins"
+            return f"the bins of {name} differ"
     return None

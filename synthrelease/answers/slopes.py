@@ -70,8 +70,8 @@ def slopes(tables: PublishedTables, question: Question) -> Slopes:
     joint = all(tables.number(part.columns) for part in question.parts)
     if question.weight and not joint:
         raise InputError(
-            f"{question.text!r}: the variance of a weighted slope needs the squares of weights and of residuals: expected a "
-            f"published noisy table that contains {listing(sorted(question.columns))} together, found no such table."
+            f"{question.text!r}: a weighted slope needs a published noisy table that contains all its columns together "
+            f"({listing(sorted(question.columns))}). There is no such table."
         )
     moments = _moments(tables, question, joint)
     check_noise(moments, tables.noises, question.on)
@@ -145,9 +145,8 @@ def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moment
         gaps = [name for name in names if _may_lack(tables, name, slot)]
         if gaps and not joint:
             raise InputError(
-                "Rows with missing values must be known for a slope: expected columns without missing values, or one "
-                f"published noisy table of {listing(names)} together; found missing values in {listing(gaps)}, and no such "
-                "table."
+                f"{listing(gaps)} may have missing values. The slope then needs one published noisy table that contains "
+                f"{listing(names)} together. There is no such table."
             )
         for first, second in combinations_with_replacement(range(size), 2):
             used = {names[position - 1] for position in (first, second) if position} | part.where.columns
@@ -219,9 +218,8 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
         if float((whitened**2 @ noises.variances).sum()) <= MOST_NOISE**2:
             return
     raise InputError(
-        f"In these rows, the noise hides whether {listing(on)} vary, or vary apart from each other: expected columns whose "
-        "sums of products exceed their noise, found columns whose sums do not exceed it. Ask for fewer columns, or for more "
-        "rows."
+        f"There is no slope: in these rows, the noise hides whether {listing(on)} vary, or vary independently of each other. "
+        "Ask for fewer columns, or for more rows."
     )
 
 

@@ -156,7 +156,7 @@ def question(table: QuestionTable) -> str:
         first = f"mean of {table.mean}" + (f" where {condition}" if condition else " over all rows")
     else:
         first = f"share of {table.query} among {table.given}" if table.given else f"number of rows with {table.query}"
-    return first + (f", minus that with {table.minus}" if table.minus else "")
+    return first + (f", minus the same with {table.minus}" if table.minus else "")
 
 
 def in_words(table: QuestionTable) -> str:
@@ -179,7 +179,7 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
     except InputError as error:
         return StatedAnswer(word="no statement", because=str(error))
     if table.mean and any(number is None for number in _present_numbers(release, table.mean)):
-        return StatedAnswer(word="no statement", because=f"the bins of {table.mean} have no numbers")
+        return StatedAnswer(word="no statement", because=f"a bin of {table.mean} has no number")
     knowledge, estimated = _knowledge(release), _estimated(release, table)
     if knowledge is not None and minus is None:
         covering = _covering(knowledge, table, query, given)
@@ -195,7 +195,7 @@ def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
     whose = "without weights" if read.weight else "of rows" if release.linked is None else "of roots and of members"
-    return StatedAnswer(word="no statement", because=f"only shares and means {whose} are bounded", estimated=estimated)
+    return StatedAnswer(word="no statement", because=f"only shares and means {whose} have bounds", estimated=estimated)
 
 
 def _knowledge(release: PublishedRelease) -> Knowledge | None:
@@ -237,7 +237,7 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
         if not names and error.overall:
             return error.criterion
         if len(columns) == 1 and columns[0].name in error.by and _is_group(knowledge, columns[0], met):
-            return f"{error.criterion}, for groups of at least {error.size_margin:.3g} of the rows"
+            return f"{error.criterion}, for groups that have at least a share {error.size_margin:.3g} of the rows"
     return ""
 
 

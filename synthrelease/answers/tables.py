@@ -71,9 +71,8 @@ class PublishedTables:
         published = release.measurements.tables if release.measurements else ()
         if not published:
             raise InputError(
-                "The rows alone do not show their errors: expected a release with published noisy tables "
-                "(measurements.json), found a release without noisy tables. `synthrelease bound` gives the range that the "
-                "released criterion values allow."
+                "This release publishes no noisy tables (measurements.json), so it has no estimates. `synthrelease bound` "
+                "gives the range that the released criterion values allow."
             )
         self.release = release
         self.kept = KeptRows.of(release)
@@ -121,8 +120,8 @@ class PublishedTables:
         cells = math.prod(len(column.labels) for column in columns)
         if cells > MAX_CELLS:
             raise InputError(
-                f"The question combines too many bins: expected columns with at most {MAX_CELLS:,} combinations of bins, "
-                f"found {cells:,}. Use fewer columns."
+                f"The columns of this question have {cells:,} combinations of bins. At most {MAX_CELLS:,} are allowed. Use "
+                "fewer columns."
             )
         return columns
 
@@ -218,9 +217,8 @@ class PublishedTables:
         if not reasons:
             reasons = ["each pair of these columns was measured together, but not all columns together"]
         return InputError(
-            "No noisy table contains all these columns: expected columns that one published noisy table contains together, "
-            f"found {listing(names)}: {'; '.join(reasons)}. `synthrelease bound` gives the range that the released criterion "
-            "values allow."
+            f"No published noisy table contains all these columns ({listing(names)}): {'; '.join(reasons)}. `synthrelease "
+            "bound` gives the range that the released criterion values allow."
         )
 
 

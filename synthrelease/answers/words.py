@@ -31,10 +31,10 @@ _MOST_DECIMALS = 8
 # Width of a terminal, largest widths of names and units, and the gap between two columns.
 _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
 
-_BINNED = "of bin numbers"
-_OF_BINS, _OWN_VALUES = (f"estimate {_BINNED}", f"the file, {_BINNED}"), ("the file's own values", "population's own values")
+_OF_BINS = ("estimate, representative values", "the file, representative values")
+_OWN_VALUES = ("the file, exact values", "population, exact values")
 _HIDDEN = (
-    "Not estimable: the interval would cover at least half of all possible values, or the group may have no row, or a mean "
+    "Not estimable: the interval would cover at least half of all possible values, the group may have no row, or the mean "
     "depends too much on an open bin."
 )
 
@@ -223,21 +223,21 @@ def explained(answer: Estimate) -> str:
     """Return the text that `synthrelease estimate` prints."""
     all_estimable = all(term.estimable for term in (*answer.terms, *answer.contrasts))
     notes = [
-        f"{_promise(answer)} The intervals follow from published {answer.source} alone; the released rows were not used.",
+        f"{_promise(answer)} The intervals follow from published {answer.source}, not from the released rows.",
         f"The file: {answer.about}.",
         *([answer.weighting] if answer.weighting else []),
         *([answer.binned] if answer.binned else []),
         _population(answer),
         *([] if all_estimable else [_HIDDEN]),
     ]
-    lines = [answer.short, "", *(_wrapped(note, "") for note in notes), "", "What is approximate:"]
+    lines = [answer.short, "", *(_wrapped(note, "") for note in notes), "", "The intervals are approximate in these points:"]
     return "\n".join([*lines, *(_wrapped(text, "  - ") for text in answer.approximate)])
 
 
 def _promise(answer: Estimate) -> str:
     """Return a sentence on how often intervals miss, over all noise of the run and the draw of rows."""
     missed = 1 - answer.confidence
-    of_runs = f"in at most {100 * missed:.4g}% of runs, including runs without a release."
+    of_runs = f"in at most {100 * missed:.4g}% of runs (runs without a release count, too)."
     if answer.together:
         return f"One or more of {answer.n_intervals} intervals for the file miss their true values {of_runs}"
     sentence = f"Each interval misses its true value {of_runs}"
@@ -252,12 +252,12 @@ def _promise(answer: Estimate) -> str:
 def _population(answer: Estimate) -> str:
     if answer.not_a_sample:
         return (
-            f"Population: no interval. The release declares {' and '.join(answer.not_a_sample)}, so the rows of the file are "
-            "no simple random sample of a population."
+            f"Population: no interval. The release declares {' and '.join(answer.not_a_sample)}, so the file is no simple "
+            "random sample."
         )
     if answer.design:
-        return f"Population: a population of which the rows are a sample. {answer.design}"
-    return "Population: the rows must be a simple random sample of the population. Otherwise the interval has no meaning."
+        return f"Population: the rows of the file are a sample of this population. {answer.design}"
+    return "Population: the interval holds only if the rows of the file are a simple random sample of this population."
 
 
 def _numbers(answer: Estimate) -> list[str]:
@@ -310,7 +310,7 @@ def _lines(columns: list[list[list[str]]]) -> list[str]:
 
 
 def _header_of_two(answer: Estimate) -> list[str]:
-    heading = "change" if answer.releases else "against each other"
+    heading = "change" if answer.releases else "comparison"
     if answer.by_bins:
         return _shown(answer, [heading, *_OF_BINS, *_OWN_VALUES, ""])
     return _shown(answer, [heading, "estimate", *(_OWN_VALUES if answer.kind in QUANTILES else ("the file", "population")), ""])
@@ -351,7 +351,7 @@ def _header(answer: Estimate) -> list[str]:
         )
         return _shown(answer, ["", *own, ""])
     if answer.kind in QUANTILES:
-        return _shown(answer, ["", "in the bin", "or between", *_OWN_VALUES, ""])
+        return _shown(answer, ["", "estimated bin", "interval of bins", *_OWN_VALUES, ""])
     if not answer.by_bins:
         return _shown(answer, ["", "estimate", "the file", "population", ""])
     return _shown(answer, ["", *_OF_BINS, *_OWN_VALUES, ""])
@@ -361,8 +361,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
     value = partial(_value, answer.kind, _decimals(answer))
     ends = (0.0, 1.0) if answer.kind == "share" else (None, None)
     between = partial(_between, value, lowest=ends[0], highest=ends[1])
-    slope = f"slope {_BINNED} on" if answer.binned else "slope of"
-    slope = "" if term.name == CONSTANT else slope
+    slope = "" if term.name == CONSTANT else "slope of"
     name = f"{slope} {term.name}".strip() if answer.kind == "slope" else term.group or term.name
     rows = [_rows_of(term)] if answer.kind == "share" else []
     if not term.estimable:
@@ -373,7 +372,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
     estimate = NOT_ESTIMABLE if term.estimate is None else value(term.estimate)
     if answer.kind in QUANTILES:
         first, middle, last = term.bins or ("", "", "")
-        bins = first if first == last else f"{first} and {last}"
+        bins = first if first == last else f"{first} to {last}"
         return _shown(answer, [name, middle, bins, of_file, of_population, term.unit])
     if answer.kind == "slope" and term.binned_low is not None:
         of_file, of_population = binned, between(term.population_binned_low, term.population_binned_high)

@@ -112,7 +112,7 @@ def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedCha
     moved, low, high = (f"{scale * value:+,.{digits}f}" for value in (change.estimate, change.low, change.high))
     return (
         f"{intended.question}: {moved}{unit} since {last.year} ({100 * level:g}% interval {low} to {high}"
-        f"{', of bin numbers' if change.of_bins else ''})"
+        f"{', for representative values' if change.of_bins else ''})"
         + (", which is within noise: it may be no change at all." if change.within_noise else ".")
     )
 

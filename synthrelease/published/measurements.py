@@ -122,8 +122,8 @@ class IntendedEstimatePart(Part):
             return f"{100 * level:g}% interval {between(self.low, self.high)}" if known_ends else NOT_ESTIMABLE
         if self.binned_low is None:
             return f"{shown(self.estimate)}{unit} ({100 * level:g}% interval {between(self.low, self.high)})"
-        of_numbers = f"{shown(self.estimate)}{unit} of bin numbers ({100 * level:g}% interval {between(*binned)})"
-        return f"{of_numbers}; the file's own values {between(self.low, self.high)}"
+        of_bins = f"{shown(self.estimate)}{unit} for representative values ({100 * level:g}% interval {between(*binned)})"
+        return f"{of_bins}; {between(self.low, self.high)} for exact values"
 
 
 class StrengthsPart(Part):

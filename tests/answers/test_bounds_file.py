@@ -149,7 +149,7 @@ def test_the_number_of_kept_rows_is_within_its_limits_as_often_as_stated() -> No
 
 def test_a_confidence_that_the_fillers_do_not_allow_is_refused() -> None:
     counted = of_file(release_with(**LIMITS), COUNTED, 100)
-    with pytest.raises(InputError, match="expected a confidence below 0.999, found 0.9995"):
+    with pytest.raises(InputError, match="The confidence 0.9995 is too high: it must be below 0.999"):
         bound(counted, "a == 0", confidence=0.9995)
     assert bound(release_with(**LIMITS), "a == 0", confidence=0.9995).confidence == 0.9995
 

@@ -99,8 +99,8 @@ def test_two_groups_of_members_have_errors_that_add_up() -> None:
     contrast = "share age == 1: persons >= 2 against < 2"
     found = bound(release(0), contrast)
     assert found.answer == pytest.approx(0.5 - 0.5)
-    assert found.question.startswith("share of members with age == 1 among those with persons >= 2, minus")
-    assert "the members, the first 2 of each, of" in found.about
+    assert found.question.startswith("share of members with age == 1 among members with persons >= 2, minus")
+    assert "the members (the first 2 of each root) of" in found.about
 
 
 def test_the_farthest_mean_takes_weights_at_their_ends() -> None:
@@ -128,8 +128,8 @@ def test_the_farthest_mean_takes_weights_at_their_ends() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("median age", "that only `synthrelease estimate` answers"),
-        ("share age == 1 where persons < 1", "a condition that no member meets"),
+        ("median age", "only `synthrelease estimate` answers"),
+        ("share age == 1 where persons < 1", "no member in the release meets this condition"),
     ],
 )
 def test_what_is_not_bounded_is_said(asked: str, message: str) -> None:
@@ -144,4 +144,4 @@ def test_what_is_said_of_members_is_what_bound_answers() -> None:
     without = replace(release(1), criteria=())
     assert verdict(without, QuestionTable(query="share age == 1")).word == "no statement"
     said = verdict(release(1), QuestionTable(query="median age"))
-    assert (said.word, said.because) == ("no statement", "only shares and means of roots and of members are bounded")
+    assert (said.word, said.because) == ("no statement", "only shares and means of roots and of members have bounds")

@@ -269,7 +269,7 @@ def test_a_mean_with_an_open_bin_needs_a_cap_that_is_published() -> None:
     found = estimate(wide, "mean wage")
     assert not found.terms[0].estimable
     assert "not estimable" in found.short
-    assert "Open bins of wage ('3000-3999') end at the public bounds of the column, 0 and 99996." in " ".join(
+    assert "The open bins of wage ('3000-3999') end at the public bounds 0 and 99996 of the column." in " ".join(
         str(found).split()
     )
     [line] = [line for line in listed(wide) if line.statistic.startswith("mean")]
@@ -313,7 +313,7 @@ def test_estimates_csv_has_no_interval_of_a_population_either() -> None:
 
 def test_a_question_whose_group_the_rules_leave_empty_is_refused() -> None:
     made = release(TABLE[TABLE[:, 0] > 0], ("ac",), rules=["a < 1"])
-    with pytest.raises(InputError, match="found a group in which the rules allow no row"):
+    with pytest.raises(InputError, match="the rules allow no row in this group"):
         estimate(made, "share c == 1: a == 1 against a == 0")
 
 

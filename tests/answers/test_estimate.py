@@ -227,21 +227,21 @@ def test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates() -> None:
 
 BAD = [
     ("share a == 1 where g == 1", "'a' was measured with 'b', 'c', 'd', not with 'g'; 'g' was measured with 'c', not with 'a'"),
-    ("mean d", "a number for every bin"),
+    ("mean d", "'d' has a bin without a number"),
     ("mean e", "a column of the release"),
-    ("slope b on b", "columns after 'on' that differ from each other"),
-    ("slope b", "columns after 'on' that differ from each other"),
-    ("slopes b on c, g", "missing values in 'g'"),
-    ("ratio b to c", r"measured directly .*\[\[models\]\]"),
-    ("slope b on c, a == 1", r"measured directly .*\[\[models\]\]"),
+    ("slope b on b", "needs one or more columns after 'on'"),
+    ("slope b", "needs one or more columns after 'on'"),
+    ("slopes b on c, g", "'g' may have missing values"),
+    ("ratio b to c", r"did not measure it directly.*\[\[models\]\]"),
+    ("slope b on c, a == 1", r"did not measure it directly.*\[\[models\]\]"),
     ("mean", "a column of the release"),
     ("share", "a condition after 'share'"),
     ("shar a == 1", "begins with 'share'.* Did you mean 'share'"),
     ("", "begins with 'share'"),
-    ("mean b by A", r"one column after 'by' \('a', .*found 'A'"),
+    ("mean b by A", r"'A' is not a column of the release \('a', "),
     ("mean b where a == 1 where a == 2", "'where' once"),
     ("mean b by", "something after 'by'"),
-    ("share a == 1 where b > 5", "a group with rows, found a group in which the rules allow no row"),
+    ("share a == 1 where b > 5", "the rules allow no row in this group"),
 ]
 
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_estimated_is_refused_with_the_reason(asked: str, message
 
 
 def test_a_confidence_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="a number of at least 0.5 and below 1"):
+    with pytest.raises(InputError, match="is not at least 0.5 and below 1"):
         estimate(release(TABLE, MEASURED), "mean b", confidence=1.0)
 
 
@@ -281,23 +281,23 @@ def test_a_release_without_noisy_tables_is_sent_to_bound() -> None:
     made = replace(release(TABLE, ("a",)), measurements=None)
     with pytest.raises(InputError, match="synthrelease bound"):
         estimate(made, "share a == 1")
-    with pytest.raises(InputError, match="found tables from a search without a limit"):
+    with pytest.raises(InputError, match="from a search without a limit"):
         estimate(release(TABLE, ("a",), times=math.inf), "share a == 1")
 
 
 def test_a_regression_within_the_noise_is_refused() -> None:
-    with pytest.raises(InputError, match="exceed their noise"):
+    with pytest.raises(InputError, match="the noise hides whether 'a' vary"):
         estimate(release(TABLE[:40], ("ab",), random=np.random.default_rng(0)), "slope b on a")
 
 
 def test_the_text_says_what_each_interval_is_about() -> None:
     found: Estimate = estimate(release(TABLE, MEASURED), "slope b on a")
     text = str(found)
-    assert "slope of bin numbers on a" in text
+    assert "slope of a" in text
     assert "grams per unit of" in text
     assert "first order" in text
     assert "robust" in text
-    assert "equal variances" in str(estimate(release(TABLE, MEASURED), "slope b on a, c"))
+    assert "equal" in str(estimate(release(TABLE, MEASURED), "slope b on a, c"))
 
 
 def test_the_table_for_other_programs_has_every_number_in_full() -> None:

@@ -291,11 +291,11 @@ def test_how_many_members_a_cell_allows_is_that_of_all_wide_rows() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("share work is missing", "shows which members exist, with 'work_1' and 'persons'; found no such table"),
-        ("mean age by rent", "found 'rent', 'age_1'"),
-        ("slope age on rent", "shows which members exist, with 'rent' and 'persons'; found no such table"),
-        ("mean agee", "found 'agee'"),
-        ("share age < 1: work == 'yes' against age < 2", "without a row in both"),
+        ("share work is missing", "shows which members exist. The question needs a table of 'work_1' and 'persons'"),
+        ("mean age by rent", "all these columns ('rent', 'age_1')"),
+        ("slope age on rent", "shows which members exist. The question needs a table of 'rent' and 'persons'"),
+        ("mean agee", "'agee' is not a column"),
+        ("share age < 1: work == 'yes' against age < 2", "the two groups overlap"),
     ],
 )
 def test_what_cannot_be_told_of_members_is_said(asked: str, message: str) -> None:
@@ -330,8 +330,8 @@ def test_the_list_has_every_column_of_members_over_all_of_them() -> None:
 def test_the_words_say_that_members_are_counted() -> None:
     text = str(estimate(release(TABLE, APART), "share age >= 1"))
     assert "members of the file" in text
-    assert "the members, the first 2 of each, of all its 2,000 rows" in " ".join(text.split())
-    assert "completely alike" in " ".join(text.split())
+    assert "the members (the first 2 of each root) of all its 2,000 rows" in " ".join(text.split())
+    assert "treated as identical" in " ".join(text.split())
     first = estimate(release(TABLE, APART), "share age_1 >= 1")
     assert first.of == "rows"
 
@@ -351,6 +351,6 @@ def test_a_share_of_the_second_members_is_said_to_be_among_all_roots() -> None:
     made = release(TABLE, [("persons", "age_2")])
     found = estimate(made, "share age_2 >= 1")
     assert found.terms[0].estimate == pytest.approx(np.isin(TABLE[:, 4], [1, 2]).mean())
-    assert "the share of age_2 is among all roots, with and without that member" in found.about
+    assert "The share of age_2 is a share of all roots, with and without that member" in found.about
     assert "among all roots" not in estimate(made, "share age_2 >= 1 where persons >= 2 and age_2 >= 0").about
     assert "among all roots" not in estimate(made, "mean age_2").about

@@ -191,7 +191,7 @@ def test_what_was_measured_in_every_round_has_the_risk_of_all_rounds() -> None:
     assert told is not None
     assert told.each == pytest.approx(shared.each / 2)
     assert Knowledge(release(table, times=math.inf, absolute=0.3), 0.95).measured is None
-    with pytest.raises(InputError, match="expected a criterion that bounds errors"):
+    with pytest.raises(InputError, match="no criterion of this release limits errors"):
         Knowledge(release(table, times=math.inf), 0.95)
 
 
@@ -220,7 +220,7 @@ def test_the_text_says_what_the_statement_is_with_measurements() -> None:
     text = str(ask(release(measured(ORIGINAL, "ab", None), absolute=0.3), {"query": "a == 0"}))
     assert "1 published noisy table: the error of each cell is at most" in text
     assert (
-        "With probability 0.05 at most, over all noise of the run, the run releases a table and one of these limits is wrong"
+        "With probability at most 0.05, over all noise of the run, the run releases a table and one of these limits is wrong"
         in text
     )
 

@@ -93,7 +93,7 @@ def test_a_question_about_fewer_columns_of_a_regression_needs_no_model_of_its_ow
 
 
 def test_a_regression_whose_noise_hides_its_columns_is_refused() -> None:
-    with pytest.raises(InputError, match="exceed their noise"):
+    with pytest.raises(InputError, match="the noise hides"):
         terms(WORLD.measured(("slope y on x, z == 'b'",), Fraction(1, 10_000)), "slope y on x, z == 'b'", seed=1)
 
 

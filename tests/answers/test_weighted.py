@@ -86,10 +86,10 @@ def test_a_weighted_slope_is_that_of_weighted_least_squares_with_its_sandwich_er
     error = np.sqrt((inverse @ of_rows.T @ of_rows @ inverse)[1, 1])
     assert term.estimate == pytest.approx(line[1])
     assert term.population_standard_error == pytest.approx(error, rel=1e-6)
-    assert "Weighted: every row counts with its w." in str(estimate(survey(ROWS), "slope y on a weighted"))
+    assert "Weighted: every row is weighted by its w." in str(estimate(survey(ROWS), "slope y on a weighted"))
     tables = noisy_tables([Y, A, EXACT], ROWS, ["ya", "yw", "aw"], EXACTLY)
     in_pairs = replace(survey(ROWS), measurements=Measurements(tables=tables, times=1.0))
-    with pytest.raises(InputError, match="expected a published noisy table that contains 'a', 'w', 'y' together"):
+    with pytest.raises(InputError, match="a published noisy table that contains all its columns together .'a', 'w', 'y'."):
         estimate(in_pairs, "slope y on a weighted")
 
 
@@ -98,7 +98,7 @@ def test_a_trend_of_weighted_answers_says_that_it_is_weighted(question: str) -> 
     years = [replace(survey(drawn(np.random.default_rng(seed)), seed=seed), folder=Path(str(seed))) for seed in (1, 2)]
     answer = trend(years, question)
     assert answer.weighted
-    assert "Weighted: every row counts with its w." in str(answer)
+    assert "Weighted: every row is weighted by its w." in str(answer)
     terms = [estimate(year, question).terms[0] for year in years]
     assert answer.contrasts[0].estimate == pytest.approx(terms[1].estimate - terms[0].estimate)  # type: ignore[operator]
 
@@ -251,7 +251,7 @@ def test_estimates_csv_lists_what_was_measured_with_the_weight() -> None:
     ("question", "expected"),
     [
         ("ratio y to a weighted", "expected a weighted share, mean, median, quantile or slope"),
-        ("share y == 1 weighted", r"expected a release that names its design weight \(\[design\] weight\)"),
+        ("share y == 1 weighted", r"names no design weight \(\[design\] weight\)"),
     ],
 )
 def test_what_cannot_be_weighted_is_refused(question: str, expected: str) -> None:
@@ -260,7 +260,7 @@ def test_what_cannot_be_weighted_is_refused(question: str, expected: str) -> Non
 
 
 def test_bound_refuses_weights() -> None:
-    with pytest.raises(InputError, match="a question that only `synthrelease estimate` answers"):
+    with pytest.raises(InputError, match="only `synthrelease estimate` answers"):
         bound(survey(ROWS), "share y == 1 weighted")
 
 

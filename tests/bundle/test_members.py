@@ -122,7 +122,7 @@ def test_what_is_read_is_what_was_written_in_any_number_of_pieces(bundle: Path, 
 def test_a_bound_about_all_members_is_refused_and_says_what_there_is(bundle: Path) -> None:
     with pytest.raises(
         InputError,
-        match="'age' is a column of members: 'age_1' is the column of the first member, and so on to 'age_2'.*`estimate`",
+        match="'age' is a column of members: 'age_1' is its value for the first member, 'age_2' for the last.*`estimate`",
     ):
         synthrelease.bound(bundle, "age < 2 and town == 'here'")
 

@@ -351,7 +351,7 @@ def test_a_card_says_what_changed_since_the_year_before_and_what_is_within_noise
         ends = (found_by_command.low, found_by_command.high)
         if found_by_command.binned_low is not None:
             ends = (found_by_command.binned_low, found_by_command.binned_high)
-            assert "of bin numbers" in rest
+            assert "for representative values" in rest
         expected = [scale * (number or 0) for number in (found_by_command.estimate, *ends)]
         rounding = 0.51 * 10 ** -len(moved.partition(".")[2])
         assert [float(moved), float(low), float(high)] == pytest.approx(expected, abs=rounding)

@@ -195,7 +195,7 @@ not_together <- function(data, columns) {
     others <- names(data$columns)[setdiff(together, column)]
     paste0(names(data$columns)[column], " was measured with ", if (length(others)) toString(others) else "no other column")
   }, "")
-  stop("expected columns that one noisy table holds together, found ", toString(names(data$columns)[columns]), ": ",
+  stop("no noisy table contains all these columns: ", toString(names(data$columns)[columns]), ". ",
        paste(beside, collapse = "; "), call. = FALSE)
 }
 
@@ -237,7 +237,7 @@ answers <- function(data, question) {
     data.frame(group = groups[place], line)
   })
   lines <- do.call(rbind, lines)
-  if (is.null(lines)) stop("expected a group that can have rows, found a group in which the rules allow no row", call. = FALSE)
+  if (is.null(lines)) stop("the rules allow no row in this group", call. = FALSE)
   lines
 }
 

@@ -49,9 +49,9 @@ read_question <- function(data, question) {
     parsed$column <- place(found[3])
     column <- data$columns[[parsed$column]]
     if (parsed$kind == "mean" && is.null(column$numbers)) {
-      refuse("expected a column with a number for every bin, found ", found[3])
+      refuse("a bin of this column has no number: ", found[3])
     }
-    if (parsed$kind %in% c("median", "quantile") && !column$ordered) refuse("expected a column with an order, found ", found[3])
+    if (parsed$kind %in% c("median", "quantile") && !column$ordered) refuse("the bins of this column have no order: ", found[3])
   }
   parsed
 }
