@@ -205,7 +205,7 @@ def test_a_disk_that_is_too_small_is_found_before_the_charge(tmp_path, ledger, m
     data = write_data(tmp_path)
     real = shutil.disk_usage
     monkeypatch.setattr(shutil, "disk_usage", lambda path: real(path)._replace(free=10_000))
-    assert "of free space, about the size of the released files, found 0.0 MB" in refused(tmp_path, data, OutputError)
+    assert "of free space, and there is only 0.0 MB" in refused(tmp_path, data, OutputError)
     assert "MB of free space" in refused(tmp_path, data, OutputError, archive=tmp_path / "out.zip")
 
 
@@ -408,7 +408,7 @@ def test_what_a_plan_calls_impossible_is_not_released(tmp_path: Path, ledger: Pa
     released = ("--data", str(data), "--out", str(out), "--ledger", str(ledger), "--unrehearsed")
     for command, more in (("plan", ()), ("release", released)):
         code, said = said_by(monkeypatch, capsys, command, str(config), *more, *words)
-        assert (code, "found one that is never met: the margin" in said) == (2, True), command
+        assert (code, "found a threshold that none meets: the margin" in said) == (2, True), command
     assert ("with --rows)" in said) is (known in ("usual", "by the digest"))
     assert load_ledger(ledger).statement().head == head
     assert not out.exists()
@@ -420,6 +420,6 @@ def test_who_says_that_the_file_is_larger_than_the_public_one_may_release(tmp_pa
     leave(spec, "draft", 400)
     check_possible(spec, 4000)
     with pytest.raises(
-        SpecError, match=r"at least one table of 400 rows \(the number of the public file; give that of the private"
+        SpecError, match=r"at least one table of 400 rows \(as in the public file; state the rows of the private"
     ):
         check_possible(spec, None)

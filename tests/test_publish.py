@@ -90,7 +90,7 @@ def test_such_a_prior_is_refused_too_where_rows_of_each_person_are_drawn(tmp_pat
     keyed = [f"{header},purse", *(f"{row},{number % 200}" for number, row in enumerate(rows))]
     (tmp_path / "coins.csv").write_text("\n".join(keyed) + "\n")
     (tmp_path / "public.csv").write_text("\n".join([keyed[0], *sorted(keyed[1:], reverse=True)]) + "\n")
-    assert "contains the rows of a table that the configuration calls public" in refused(tmp_path, BudgetError)
+    assert "has the same rows as a table that should be public" in refused(tmp_path, BudgetError)
 
 
 def test_a_prior_with_the_rows_of_the_private_table_of_a_database_is_refused_by_its_counts(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_prior_with_the_rows_of_the_private_table_of_a_database_is_refused_by_
         connection.commit()
     shutil.copy(data, tmp_path / "public.csv")
     for number, way in enumerate((tmp_path / "coins.sqlite", f"sqlite+pysqlite:///{tmp_path / 'coins.sqlite'}")):
-        with pytest.raises(BudgetError, match="contains the rows of a table that the configuration calls public"):
+        with pytest.raises(BudgetError, match="has the same rows as a table that should be public"):
             synthrelease.release(config, way, tmp_path / f"out{number}", table="coins")
     (tmp_path / "public.csv").write_text(data.read_text() + "head,1\n")
     found = synthrelease.release(config, tmp_path / "coins.sqlite", tmp_path / "released", table="coins")
@@ -148,7 +148,7 @@ def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path:
     assert "this file is said to be public" in refused(tmp_path, InputError, shortlist=shortlist)
     assert spent(tmp_path) == 0
     data.write_text(data.read_text() + "tail,8\n")  # another file, but the row is left out
-    assert "of a table that the configuration calls public" in refused(tmp_path, BudgetError, shortlist=shortlist)
+    assert "as a table that should be public" in refused(tmp_path, BudgetError, shortlist=shortlist)
     assert spent(tmp_path) == EPSILON
 
 
@@ -316,7 +316,7 @@ def test_a_function_signs_as_the_command_does(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("coins\n")
     make_key(tmp_path / "key", b"coins")
     data, password = write_data(tmp_path), tmp_path / "password"
-    assert "expected the password of this key" in refused(tmp_path, SynthreleaseError, sign=tmp_path / "key")
+    assert "this key needs its password" in refused(tmp_path, SynthreleaseError, sign=tmp_path / "key")
     assert spent(tmp_path) == 0
     synthrelease.release(tmp_path / "coins.toml", data, tmp_path / "out", sign=tmp_path / "key", password_file=password)
     assert verify_bundle(tmp_path / "out", tmp_path / "key.pub").passed
@@ -381,7 +381,7 @@ def test_the_archive_of_a_folder_is_the_same_bytes_and_tells_no_time(tmp_path: P
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("taken.zip", "expected an archive that does not exist yet"), ("out/out.zip", "found one inside"),
+    [("taken.zip", "exists already"), ("out/out.zip", "must be outside the released folder"),
      ("out.tar", "ends with .zip"), ("absent/out.zip", "expected an existing folder")],
 )  # fmt: skip
 def test_an_archive_that_cannot_be_written_costs_nothing(tmp_path: Path, name: str, problem: str) -> None:

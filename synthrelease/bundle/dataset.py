@@ -200,15 +200,15 @@ def _provenance(document: ReleaseDocument) -> str:
     guarantee = document.guarantee
     delta = "" if guarantee.delta_exact == "0" else f", delta = {guarantee.delta:g}"
     sentence = (
-        f"Synthetic rows, made with differential privacy (epsilon = {guarantee.epsilon:g}{delta}, neighbouring files differ in "
-        f"one {guarantee.person.unit} that is replaced) by synthrelease {document.written_by}. No row is a person."
+        f"synthrelease {document.written_by} made these synthetic rows with differential privacy (epsilon = "
+        f"{guarantee.epsilon:g}{delta}; neighbouring files differ in one {guarantee.person.unit}). No row is a person."
     )
     return f"{document.card.source} {sentence}".strip()
 
 
 def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
     if file.key:
-        yield Field(name=file.key, kind="key", label="Number of the root, which joins the two tables")
+        yield Field(name=file.key, kind="key", label="Number of the root, which links the two tables")
     for column in file.columns:
         label = document.card.columns.get(column.name) or column.description or column.name
         yield Field(name=column.name, kind="bins", label=label, column=column)
@@ -249,7 +249,7 @@ def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 def describe_file(name: str) -> str:
     """Return the purpose of a file, in one line."""
-    for page, words in (("README.", "this card as a page"), ("ask.", "the page that answers questions")):
+    for page, words in (("README.", "this data card as a web page"), ("ask.", "the page that answers questions")):
         if name.startswith(page) and name not in WORDS["files"]:
             return f"{words}, in another language"
     further = {plain: words for naming in namings().values() for plain, words in naming.words.items()}

@@ -21,7 +21,7 @@ from synthrelease.answers.stated import in_words
 from synthrelease.bundle.dataset import WORDS
 from synthrelease.bundle.formats import estimates_tables
 from synthrelease.data.weights import WEIGHT
-from synthrelease.errors import InputError, Unexpected
+from synthrelease.errors import InputError
 from synthrelease.generators.associations import noisy_strength
 from synthrelease.published import PublishedRelease
 from synthrelease.published.base import Number, number, sha256, six_digits
@@ -236,11 +236,11 @@ def read_lines(content: bytes) -> list[EstimateLine]:
 
     Raises
     ------
-    Unexpected, ValueError : when the content is not in the form of a table of estimates.
+    ValueError : when the content is not in the form of a table of estimates.
     """
     table = csv.DictReader(io.StringIO(content.decode("utf-8")))
     if tuple(table.fieldnames or ()) != COLUMNS:
-        raise Unexpected(f"{CSV}: expected the columns {', '.join(COLUMNS)}, found other columns")
+        raise ValueError(f"{CSV}: the columns must be {', '.join(COLUMNS)}")
     return [EstimateLine(**{name: _value(name, text) for name, text in row.items()}) for row in table]
 
 

@@ -140,7 +140,7 @@ def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
         if changed:
-            lines.append(f"{package.name} does not allow some names: {', '.join(changed)}. Labels have the original names.")
+            lines.append(f"{package.name} does not allow some names: {', '.join(changed)}. The labels show the original names.")
     return lines
 
 
@@ -353,7 +353,7 @@ def with_note(content: bytes, note: str) -> bytes:
     start = content.find(_MAP) + len(_MAP)
     offsets = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []
     if b"<byteorder>LSF</byteorder>" not in content[:start] or content[offsets[8] : offsets[9]] != _EMPTY:
-        raise ValueError("expected a file of Stata 14 or later, little-endian, without characteristics")
+        raise ValueError("this is no little-endian file of Stata 14 or later, or it has characteristics already")
     section = b"<characteristics>" + _characteristic("note0", "1") + _characteristic("note1", note) + b"</characteristics>"
     moved = len(section) - len(_EMPTY)
     shifted = [offset + moved * (number >= _BEHIND) for number, offset in enumerate(offsets)]

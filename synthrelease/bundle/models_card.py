@@ -13,11 +13,11 @@ from synthrelease.published.models import ModelsPart, ModelTermPart
 def sentences(part: ModelsPart) -> tuple[str, ...]:
     """Return the paragraphs of the card about all questions that were measured directly."""
     return (
-        "These questions were measured directly, after acceptance, for epsilon "
-        f"{decimal_text(Fraction(part.epsilon))} in all. The answers do not come from the released rows.",
-        f"Each interval contains the true value in at least {100 * part.level:g}% of runs. The questions use the values of the "
-        "rows, clipped to the limits in release.json. The intervals for a population assume that the rows of the file are a "
-        "simple random sample of the population.",
+        "These questions were measured directly in the original file, after the table was accepted. They cost epsilon "
+        f"{decimal_text(Fraction(part.epsilon))} together. The answers do not come from the released rows.",
+        f"Each interval contains the true value in at least {100 * part.level:g}% of runs. Values beyond the limits in "
+        "release.json count as the limit. The intervals for a population assume that the rows of the file are a simple random "
+        "sample of it.",
     )
 
 

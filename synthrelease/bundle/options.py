@@ -219,7 +219,7 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
     for table in document.plugins:
         claimed = [criterion.name for criterion in document.criteria if criterion.kind.startswith(f"{table.package}:")]
         generates = str(document.configuration["generator"].get("family")).startswith(f"{table.package}:")
-        listed.append(CardStatement(heading="Another package", text=said("plugin", table, claimed, generates)))
+        listed.append(CardStatement(heading="Plug-in package", text=said("plugin", table, claimed, generates)))
     return listed
 
 
@@ -241,16 +241,16 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
         "Earlier releases",
         (
             *map(CardColumn, ("earlier release", "published")),
-            *(CardColumn(heading, "number") for heading in ("epsilon, record", "epsilon, person")),
-            CardColumn("differences in this release", "wide"),
+            *(CardColumn(heading, "number") for heading in ("epsilon of a record", "epsilon of a person")),
+            CardColumn("changes since then", "wide"),
         ),
         series.rows,
     ),
     "models": (
         "Answers to questions that were measured directly",
         (
-            *map(CardColumn, ("question", "number")),
-            *(CardColumn(heading, "number") for heading in ("estimate", "the file", "population")),
+            *map(CardColumn, ("question", "statistic")),
+            *(CardColumn(heading, "number") for heading in ("estimate", "interval, the file", "interval, population")),
         ),
         models_card.rows,
     ),
@@ -265,8 +265,8 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         "calibration": ("weights", "Weights", lambda part: paragraphs_of("weights", part, list(map(_margin, part.margins)))),
         "series": ("series", "Releases of the same register", lambda part: series.sentences(part, document)),
         "models": ("models", "Questions measured directly", models_card.sentences),
-        "imputation": ("copies", "Complete copies", lambda part: imputation.sentences(part, document.bundle)),
-        "geography": ("geography", "Areas within areas", lambda part: paragraphs_of("areas", part, document.n_rows)),
+        "imputation": ("copies", "Copies without gaps", lambda part: imputation.sentences(part, document.bundle)),
+        "geography": ("geography", "Levels of areas", lambda part: paragraphs_of("areas", part, document.n_rows)),
         "marks": ("marks", "Groups of indicators", partial(paragraphs_of, "marks")),
     }
     listed = []
@@ -308,11 +308,11 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
     if part is None:
         return []
     if part.weights is None:
-        text = f"The table was released without weights: {part.failed}. Change [calibration]; then "
+        text = f"The table was released without weights: {part.failed}. Change [calibration]. Then "
         return [Outcome(text=f"{text}`synthrelease card --bundle` adds the weights at no privacy cost.", failed=True)]
     weights = part.weights
-    met = f", totals met within {100 * weights.deviation:.2g}%" if part.margins else ""
-    text = f"Weights: {weights.smallest:g} to {weights.largest:g}, design effect {weights.design_effect:.3g}{met}."
+    met = f" Weighted counts agree with the totals within {100 * weights.deviation:.2g}%." if part.margins else ""
+    text = f"Weights: {weights.smallest:g} to {weights.largest:g}, design effect {weights.design_effect:.3g}.{met}"
     return [Outcome(text=text)]
 
 
@@ -341,4 +341,4 @@ def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
 
 def _margin(margin: MarginPart) -> str:
     names, total = " by ".join(map(words, margin.columns)), figure(sum(margin.totals), 12)
-    return f"{names} ({len(margin.totals)} totals, together {total})"
+    return f"{names} ({len(margin.totals)} totals, which add up to {total})"

@@ -108,13 +108,13 @@ def distribution(
     shares, cut = table.margins[column] / max(total, 1), ""  # there may be no members
     if len(labels) > MOST_BARS:
         largest = np.argsort(-shares, kind="stable")[:FEW_BARS]
-        cut = f", the {FEW_BARS} with the most rows of {len(labels):,}"
+        cut = f" (only the {FEW_BARS} of {len(labels):,} bins with the most rows)"
         labels, shares = tuple(labels[bin_] for bin_ in largest), shares[largest]
     row = 17.0 if len(labels) <= 40 else max(3.0, 680.0 / len(labels))
     every = int(np.ceil(12 / row))
     left = 12.0 + 6.6 * min(18, max(len(label) for label in labels[::every]))
     reach = float(shares.max()) + (band or 0.0)
-    within = "" if band is None else f" The original shares lie within {rounded_up(100 * band, 3)} percentage points of these."
+    within = "" if band is None else f" Each original share differs by at most {rounded_up(100 * band, 3)} percentage points."
     listed = "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
     return drawn(
         "distribution.html",
@@ -159,8 +159,8 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
         "heat_map.html",
         key=f"{prefix}pair-{across + 1}-{down + 1}",
         title=f"{names[1].capitalize()} by {names[0]}",
-        description=f"For each bin of {names[0]} (from left to right), the shares of the bins of {names[1]} (from top to "
-        f"bottom). Darker is more; the darkest is {share(highest, 0)}{' or more' if beyond else ''}.",
+        description=f"For each bin of {names[0]} (left to right), the shares of the bins of {names[1]} (top to bottom). A "
+        f"darker colour is a larger share; the darkest is {share(highest, 0)}{' or more' if beyond else ''}.",
         bottom=bottom,
         cells=[
             (xs[a], ys[b], Markup(shade(value / highest)))  # a page has thousands

@@ -142,7 +142,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     files = Files(files)
     old, card = read_strictly(files["release.json"]), spec.card
     if not _same_specification(old, files, spec):
-        raise OtherRelease("The release was made from another specification: columns, rules, criteria or budgets differ.")
+        raise OtherRelease("This configuration did not make the release: columns, rules, criteria or budgets differ.")
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
@@ -170,8 +170,8 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
         differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]
         name = (differ or [*old.fixed_parts.keys() - document.fixed_parts.keys()])[0]
         raise OtherRelease(
-            f"[{name}]: expected the settings that the release states, found other settings. This table was fixed before the "
-            "run and cannot be changed or added afterwards."
+            f"[{name}]: the release states other settings. This table was fixed before the run and cannot be changed or added "
+            "afterwards."
         )
     document = with_flavour(with_file_ends(document, rows.table.counts))
     unchanged: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}

@@ -80,21 +80,21 @@ class ConditionalRows:
 
     def __str__(self) -> str:
         low, high = self.group.rows_low, self.group.rows_high
-        about = "" if self.group.rows is None else f"about {self.group.rows:,} rows, "
+        about = "" if self.group.rows is None else f"about {self.group.rows:,}, from "
         sentences = [
-            f"{self.table.counts.total:,} rows with {self.condition}, drawn from "
-            f"{so_many(self.n_tables, 'published noisy table')}. They cost no epsilon.",
-            f"In the file, {about}{low:,} to {high:,} (95% interval) meet the condition. Drawing more synthetic rows than "
-            "this adds no information.",
+            f"{self.table.counts.total:,} rows with {self.condition} were drawn from "
+            f"{so_many(self.n_tables, 'published noisy table')}. This cost no epsilon.",
+            f"In the file, {about}{low:,} to {high:,} rows (95% interval) meet the condition. More synthetic rows than this "
+            "add no information.",
             f"Measured together with the condition: {listing(self.measured, 40)}."
             if self.measured
             else "No other column was measured together with the condition.",
-            f"Not measured together with the condition: {listing(self.through, 40)}. The rows associate these columns with the "
-            "condition only through other columns."
+            f"Not measured together with the condition: {listing(self.through, 40)}. In the rows, only other columns connect "
+            "these columns with the condition."
             if self.through
             else "",
-            "No acceptance criterion was tested on these rows. Do not append them to the released table. For a number with an "
-            "interval use `synthrelease estimate`.",
+            "No acceptance criterion tested these rows. Do not append them to the released table. For a number with an "
+            "interval, use `synthrelease estimate`.",
         ]
         return "\n".join(fill(sentence, 80) for sentence in sentences if sentence)
 
@@ -124,19 +124,19 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     (100, ('year',))
     """
     if not 1 <= n <= MOST_ROWS:
-        raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
+        raise InputError(f"The number of rows must be 1 to {MOST_ROWS:,}, not {n:,}.")
     document, published = load_without_rows(release)
     if published.linked is not None:
-        raise InputError(f"{published.folder}: rows of a group need one table: expected one table, found linked tables.")
+        raise InputError(f"{published.folder}: rows of a group cannot be drawn from linked tables.")
     asked = parse_condition(condition, published)
     if asked.rule is None:
-        raise InputError('expected a condition for a group of rows, such as "age >= 80", found none. All rows are in data.csv.')
+        raise InputError('Name the group of rows by a condition, such as "age >= 80". All rows are in data.csv.')
     group = estimate(published, f"share {condition}").terms[0]
     if not group.rows_low:
         high = "" if group.rows_high is None else f" (at most {group.rows_high:,})"
         raise InputError(
-            f"{condition!r}: expected a group with rows, found a group that may have no rows{high}: the noise is as "
-            "large as the group itself. Ask for a larger group."
+            f"{condition!r}: the file may have no rows in this group{high}, because the noise is as large as the group. Ask "
+            "for a larger group."
         )
     names = [column.name for column in published.schema if column.name in asked.columns]
     columns = tuple(published.layout.columns.index(name) for name in names)
@@ -218,4 +218,4 @@ def _drawn(
         return rows if projection is None else projection.project(rows, generator)
     except RejectedRound as error:
         problem = str(error)
-    raise InputError(f"{release.folder}: expected rows that meet the condition, found that the release allows none: {problem}.")
+    raise InputError(f"{release.folder}: the release allows no rows that meet the condition: {problem}.")

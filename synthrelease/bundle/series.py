@@ -53,9 +53,9 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
     if new.corrects is None or new.corrects == (None if old_series is None else old_series.corrects):
         return new
     if new.corrects.digest != sha256(content):
-        raise OtherRelease("[series] corrects names another release: expected the release to write again, found another.")
+        raise OtherRelease("[series] corrects names another release than the one that is written again.")
     if old.card.version == document.card.version:
-        raise OtherRelease("[card] version is unchanged: expected a new version for the corrected release.")
+        raise OtherRelease("[card] version is unchanged. A corrected release needs a new version.")
     return new
 
 
@@ -113,14 +113,14 @@ def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedCha
     return (
         f"{intended.question}: {moved}{unit} since {last.year} ({100 * level:g}% interval {low} to {high}"
         f"{', for representative values' if change.of_bins else ''})"
-        + (", which is within noise: it may be no change at all." if change.within_noise else ".")
+        + (". The noise is larger, so there may be no change at all." if change.within_noise else ".")
     )
 
 
 def _row(release: EarlierPart) -> tuple[str, str, str, str, str]:
     person = "not promised" if release.person_epsilon_exact is None else exact_epsilon(release.person_epsilon_exact)
     erratum = " (erratum)" if release.corrects is not None else ""
-    changed = " ".join(release.changed) or "Nothing in bins and rules."
+    changed = " ".join(release.changed) or "Bins and rules are the same."
     return (
         f"{release.title}, version {release.version}{erratum}",
         release.published,

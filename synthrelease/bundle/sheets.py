@@ -187,27 +187,27 @@ def claim(document: ReleaseDocument) -> str:
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
-        files, differ = f"{numbers.figure(domain.persons)} persons", "all rows of one person, replaced by any others"
+        files, differ = f"{numbers.figure(domain.persons)} persons", "the rows of one person"
         if person.epsilon_exact is None or person.delta_exact is None:
-            return f"For two private files of {files} that differ in {differ}, nothing is claimed: delta would be 1 or more."
+            return f"Nothing is claimed for two private files of {files} that differ in {differ}: delta would be 1 or more."
         epsilon, delta = person.epsilon_exact, person.delta_exact
     elif document.linked is not None:
         files = f"{numbers.figure(domain.file_rows or document.rows_worked_with)} roots"
-        differ = f"one {'root' if person.unit == 'record' else person.unit} with all its members, replaced by any other"
+        differ = f"one {'root' if person.unit == 'record' else person.unit} with all its members"
     elif domain.file_rows is None:
         files, differ = (
             f"which the public rules keep exactly {numbers.figure(document.rows_worked_with)} rows",
-            f"one kept {person.unit}, replaced by any other that is kept",
+            f"one {person.unit}, which the rules keep in both files",
         )
     else:
-        files, differ = f"{numbers.figure(domain.file_rows)} rows", f"one {person.unit}, replaced by any other"
+        files, differ = f"{numbers.figure(domain.file_rows)} rows", f"one {person.unit}"
     plus = "" if delta == "0" else f", plus delta = {numbers.without_exponent(float(Fraction(delta)))}"
     kind = "pure" if delta == "0" else "approximate"
     loss = numbers.exact_epsilon(epsilon)
     return (
-        f"For any two private files of {files} that differ in {differ}, the probability of any set of possible releases from "
-        f"one is at most e^{loss} times that from the other{plus} ({kind} differential privacy, epsilon = {loss}); the claim "
-        "covers only the files of this folder, and not what is published exactly: "
+        f"Take any two private files of {files} that differ in {differ}, and any set of possible releases. Its probability "
+        f"with one file is at most e^{loss} times its probability with the other{plus} ({kind} differential privacy, epsilon = "
+        f"{loss}). The claim covers only the files of this folder. It does not cover what is published exactly: "
         f"{'; '.join(guarantee.invariants)}."
     )
 
@@ -230,9 +230,9 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
     of noise, return a text that says so.
     """
     if criterion.one_noise is not None:
-        return f"{criterion.one_noise.figures} figures share one noise"
+        return f"{criterion.one_noise.figures} values share one noise"
     noise = laplace_noise(criterion)
-    return "not added: the fitted line is noisy" if noise is None else numbers.figure(noise, 3)
+    return "none: the fitted line has the noise" if noise is None else numbers.figure(noise, 3)
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:

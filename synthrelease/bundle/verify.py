@@ -104,7 +104,7 @@ def verify_files(
         checks += [Check(name=name, made=False) for name in names]
     else:
         missing = _not_known(alone.read[0], files, trust)
-        found = f"needs {missing}: install it and use --trust, or ask somebody who has it"
+        found = f"this check needs {missing}. Install it and use --trust, or ask somebody who has it"
         for name, check in (
             *(_planned(files, *alone.read) if plan else ()),
             *(_written(files, *alone.read) if documents else ()),
@@ -179,7 +179,7 @@ def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
     promised, rarest = document.minimum_count, int(table.counts.counts.min())
     problems = (
-        () if rarest >= promised else (f"data.csv: a row occurs {so_many(rarest, 'time')}, expected at least {promised}",)
+        () if rarest >= promised else (f"data.csv: a row occurs {so_many(rarest, 'time')}; the release promises {promised}",)
     )
     summary = f"every row occurs at least {so_many(rarest, 'time')}; the release promises {promised}"
     return Check(name="minimum count", found=summary, problems=problems)

@@ -46,23 +46,23 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
     unsorted = other_rows(document, table, files, "csv")
-    problems = [f"{name}: expected sorted rows in the layout of synthrelease, found another layout" for name in unsorted]
+    problems = [f"{name}: the rows are not sorted, or not in the layout of synthrelease" for name in unsorted]
     of_parquet = _of_other_writer(document)
     if of_parquet:
         sizes_of = [
             (name, files.size(name), sum(map(len, pieces))) for name, pieces in row_files(document, table, "parquet").items()
         ]
-        sizes_told = ", ".join(f"{name} has {writer} bytes, and {here_} written here" for name, writer, here_ in sizes_of)
+        sizes_told = ", ".join(f"{name} has {writer} bytes; written here, it has {here_}" for name, writer, here_ in sizes_of)
         of_parquet = f"{of_parquet}; {sizes_told}"
     for name in () if of_parquet else other_rows(document, table, files, "parquet"):
         how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
-        problems.append(f"{name}: expected the bytes that {how}, found other bytes")
+        problems.append(f"{name}: its bytes are not those that {how}")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")
     here_, writer = own_version(), document.written_by
     if problems and here_ != writer:
-        problems.append(f"the documents were written by synthrelease {writer}, this is {here_}: run `verify` of that version")
+        problems.append(f"synthrelease {writer} wrote the documents; this is {here_}. Run `verify` of that version")
     summary = f"{len(expected)} documents agree with release.json"
     if of_parquet:
         limits = (f"Some files were not compared: {of_parquet}.",)
@@ -87,9 +87,8 @@ def _of_other_writer(document: ReleaseDocument) -> str:
     for name, version in running.items():
         writer = versions.get(name, "")
         if writer != version:
-            compared = "only its rows and the order of its parts"
-            wrote = f"{name} {writer or 'unknown'} wrote it, this is {version}"
-            return f"bytes of {document.parquet} not compared, {compared} ({wrote})"
+            wrote = f"{name} {writer or 'of an unknown version'} wrote it, and this is {version}"
+            return f"of {document.parquet} only the rows and the order of its parts were compared, because {wrote}"
     return ""
 
 
@@ -100,7 +99,7 @@ def first_difference(expected: bytes, other_content: bytes) -> str:
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
     column = next((index for index, (c, d) in enumerate(zip(a, b, strict=False)) if c != d), min(len(a), len(b)))
     start = max(0, column - _DOCUMENTS_SHOWN // 2)
-    return f"line {line + 1}: expected {_around(a, start)}, found {_around(b, start)}"
+    return f"line {line + 1} has {_around(b, start)} in place of {_around(a, start)}"
 
 
 def _around(line: str, start: int) -> str:
@@ -135,12 +134,12 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
         computed = with_models(document, part, measured, files.get(canonical.NAME, b"")).models
         answers = [] if computed is None else computed.answers
         problems = [
-            f"models: {right.question}: expected {right.terms or right.refused}, found {stated.terms or stated.refused}"
+            f"models: {right.question}: the sums give {right.terms or right.refused}, not {stated.terms or stated.refused}"
             for right, stated in zip(answers, part.answers, strict=False)
             if not _agree(right, stated)
         ]
-        problems += ["models: expected one answer for each question"] if len(answers) != len(part.answers) else []
-    summary = f"{0 if part is None else len(part.answers)} answers with the intervals of their sums"
+        problems += ["models: there must be one answer for each question"] if len(answers) != len(part.answers) else []
+    summary = f"{0 if part is None else len(part.answers)} answers, whose intervals follow from the published sums"
     return Check(name=ANSWERS, found=summary, problems=tuple(problems))
 
 
@@ -152,14 +151,14 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
         return
     reasons = declared(document, files.get(canonical.NAME, b""))
     why = f", although the release declares {', '.join(reasons)}" if reasons else ""
-    start = f"Estimates are as version {document.written_by} wrote them"
-    yield f"{start}: with intervals for a population{why}, and with numbers that are not estimable."
+    start = f"Version {document.written_by} wrote the estimates"
+    yield f"{start}. It stated intervals for a population{why}, and also numbers that are not estimable."
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
     """Yield a problem if estimates.csv is missing although the noisy tables answer at least one question."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
-        yield f"{CSV}: expected in release.json, with the answers of the published noisy tables; found no such file"
+        yield f"{CSV}: this file is missing, although the published noisy tables answer questions"
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -170,23 +169,23 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
     except Exception as error:
-        yield f"{CSV}: expected a table of estimates, found something else ({type(error).__name__})"
+        yield f"{CSV}: this is no table of estimates ({type(error).__name__})"
         return
     if len(right) != len(read):
-        yield f"{CSV}: expected {len(right)} lines, found {len(read)}"
+        yield f"{CSV}: it has {len(read)} lines; the noisy tables give {len(right)}"
         return
     for number_of_line, (line, stated_line) in enumerate(zip(right, read, strict=True), start=2):
         if not _agree(line, stated_line):
-            yield f"{CSV}: line {number_of_line}: expected {_numbers(line)}, found {_numbers(stated_line)}"
+            yield f"{CSV}: line {number_of_line}: the noisy tables give {_numbers(line)}, not {_numbers(stated_line)}"
             return
     errors = {} if document.estimates is None else document.estimates.errors
     if errors != errors_of(read, document.n_rows):
-        yield f"expected the errors of the counts in {CSV}, found other errors"
+        yield f"the errors in release.json are not the errors of the counts in {CSV}"
     if as_csv(read) != without_exponents(files[CSV]):
-        yield f"{CSV}: expected the layout that synthrelease writes, found another layout"
+        yield f"{CSV}: it does not have the layout that synthrelease writes"
     for name, content in table_files(document, read).items():
         if files.get(name) != content:
-            yield f"{name}: expected the lines of {CSV}, found other lines"
+            yield f"{name}: its lines are not the lines of {CSV}"
 
 
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
@@ -229,18 +228,18 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
     if computed is None and part is None:
         return
     if computed is None or part is None or computed.level != part.level or computed.together != part.together:
-        yield "expected the estimates that follow from the published noisy tables, found other estimates"
+        yield "they do not follow from the published noisy tables"
         return
     if computed.not_a_sample != part.not_a_sample:
-        yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"
+        yield f"not_a_sample: {part.not_a_sample} is stated, but {canonical.NAME} declares {computed.not_a_sample}"
     if part.strengths is not None and not _agree(computed.strengths, part.strengths, 0.002, 0.01):
-        yield f"strengths: expected the strengths that follow from {measurements.NAME}, found other strengths"
+        yield f"strengths: they do not follow from {measurements.NAME}"
     if len(computed.intended) != len(part.intended):
-        yield f"expected one for each of {len(computed.intended)} intended queries, found {len(part.intended)}"
+        yield f"there are {len(part.intended)} estimates for {len(computed.intended)} intended queries"
         return
     for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
         if not _agree(right, listed):
-            yield f"intended query {index + 1}: expected {right}, found {listed}"
+            yield f"intended query {index + 1}: the noisy tables give {right}, not {listed}"
 
 
 # The files for statistical packages that [bundle] formats asks for.
@@ -264,9 +263,9 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
         expected = statistical_files(document, table)
     except InputError:
         needed = f"{', '.join(packages)}. {install(naming.extra)}"
-        yield f"{', '.join(names)}: cannot be checked without the library {needed}"
+        yield f"{', '.join(names)}: this check needs the library {needed}"
         return
-    yield from (f"{name}: a file that [bundle] does not request" for name in names if name not in expected)
+    yield from (f"{name}: [bundle] does not request this file" for name in names if name not in expected)
     for name, pieces in expected.items():
         if name in files and not files.holds(name, pieces):
             versions = [
@@ -278,5 +277,4 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
                 for package, writer, running in versions
                 if writer != running
             ]
-            expected_words = "expected the rows, labels and missing codes of the table as they were written, found other values"
-            yield f"{name}: {expected_words}{''.join(hints)}"
+            yield f"{name}: its rows, labels or missing codes are not those of the table{''.join(hints)}"

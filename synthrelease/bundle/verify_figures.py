@@ -59,12 +59,12 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
     answered = [part for part in document.criteria if part.answered]
     bounds = document.selection.bounds
     if (bounds is not None) != bool(answered):
-        yield "selection: expected bounds if, and only if, measurements answer criteria"
+        yield "selection: it must state bounds if, and only if, measurements answer criteria"
         return
     if bounds is None:
         return
     if not document.selection.shared_measurements or not content:
-        yield "selection: measurements answer criteria, so expected shared and published measurements, found none"
+        yield "selection: measurements answer criteria, so they must be shared by all rounds and published"
         return
     criteria = {part.name: facts.criteria.get(part.name) for part in answered}
     kinds = {name: criterion for name, criterion in criteria.items() if isinstance(criterion, Criterion)}
@@ -73,7 +73,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
         sums = {name: criterion.measured_sums(bare) for name, criterion in kinds.items()}
         risk = float(Fraction(bounds.risk_exact)) / bounds.transformations
         if facts.raw is None or len(kinds) < len(criteria):
-            raise Unexpected("criteria of kinds that are known here", "others")
+            raise ValueError("a kind of criterion is unknown here")
         limits = all_limits(sums, _measured(document, facts, content), possible_cells(facts.raw), risk)
         values = {name: outward(criterion.measured_bound(limits[name], facts)) for name, criterion in kinds.items()}
     except (LookupError, ValueError, TypeError) as error:
@@ -91,7 +91,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
     Raises
     ------
-    Unexpected : when the content has a wrong format.
+    ValueError : when the content has a wrong format.
     """
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
     tables, sums, read = [], [], read_measurements(content, unknown="forbid")
@@ -112,7 +112,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
     for part in read.tables:
         table = on_released_bins(part, [labels[name] for name in part.columns])
         if table is None:
-            raise Unexpected("the released bin of every measured one", "none")
+            raise ValueError("a measured bin belongs to no released bin")
         columns = tuple(layout.index(name) for name in table.columns)
         tables.append(NoisyMarginal(columns=columns, values=table.values, cost=table.cost, cells=table.cells, kind=part.kind))
     return NoisyMarginals(layout=layout, n=document.n_rows, tables=tuple(tables), sums=tuple(sums))
@@ -139,16 +139,16 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
 
 def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes) -> Iterator[str]:
     if read.dumped() != content:
-        yield "expected the layout that synthrelease writes, found another layout"
+        yield "it does not have the layout that synthrelease writes"
     if read.n_rows != document.n_rows:
-        yield f"expected {document.n_rows} rows, found {read.n_rows}"
+        yield f"it states {read.n_rows} rows; release.json states {document.n_rows}"
     columns = {column.name: column for column in document.columns}
     expected = dict(_expected(document))
     generator, _ = _generator(document)
     alike = generator is not None and all(table.kind is generator.noise for table in read.tables)
     costs = {tuple(table.columns): table.cost for table in read.tables} if alike else {}
     if costs != expected or len(costs) != len(read.tables):
-        yield "its tables and their costs do not follow from the configuration and the charge of the generation"
+        yield "its tables, or their costs, do not follow from the configuration and the charge of the generator"
         return
     sums = read.sums or []
     parts: list[MeasuredTablePart | MeasuredSumPart] = [*read.tables, *sums]
@@ -159,7 +159,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
         for part in sums
     ]
     if found_sums != list(_expected_sums(document, layout)):
-        yield "its sums, their scores and their costs do not follow from the configuration and the charge of the generation"
+        yield "its sums, their scores or their costs do not follow from the configuration and the charge of the generator"
         return
     for measured_sum in sums:
         yield from (
@@ -220,14 +220,14 @@ def _sum_problems(part: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[
     together = part.together or 1
     sd = laplace_sd(scale) if together == 1 else cube_sd(together, scale)
     if (part.noise == "one noise") != (together > 1) or not (_near(part.scale, float(scale)) and _near(part.variance, sd**2)):
-        yield "its noise, scale and variance do not follow from its steps, its epsilon and the sums that share its noise"
+        yield "its noise, scale or variance does not follow from its steps, its epsilon and the sums that share the noise"
     yield from _bin_problems(part.labels, part.released, columns)
 
 
 def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
     noise = table.kind.of_table(table.cost)
     if not (_near(table.scale, noise.scale) and _near(table.variance, noise.variance)):
-        yield f"its scale and variance do not follow from its {noise.cost}"
+        yield f"its scale or variance does not follow from its {noise.cost}"
     try:
         on_released_bins(table, [column.labels for column in columns])
     except Unexpected as error:
@@ -249,8 +249,7 @@ def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     near = b * math.sqrt(8 * k * beyond)
     limit = near if near <= 2 * math.sqrt(2) * k * b else math.sqrt(2) * b * (k + beyond)
     if abs(total - n_rows) > limit:
-        difference = f"found {total:g}, and noise of its size moves a sum by at most {limit:g}"
-        yield f"expected numbers that add up to {n_rows} rows; {difference}"
+        yield f"its counts add up to {total:g}, not to {n_rows} rows; its noise can change the sum by at most {limit:g}"
 
 
 def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:
@@ -260,7 +259,7 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
         ):
             yield f"column {column.name!r}: a measured bin belongs to a released bin with another label"
         if set(into) != set(range(len(column.labels))) or (column.ordered and into != sorted(into)):
-            yield f"column {column.name!r}: its measured bins are not in the released order, or leave a released bin out"
+            yield f"column {column.name!r}: its measured bins are in another order than the released bins, or omit one"
 
 
 # Number of standard deviations by which the noise may move a criterion value. Larger noise has a negligible probability.
@@ -278,7 +277,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     measured : the content of measurements.json.
     """
     names = Counter(criterion.name for criterion in document.criteria)
-    problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
+    problems = [f"criterion {name!r}: this name occurs {count} times" for name, count in names.items() if count > 1]
     facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
         of_criterion = [*_figure_problems(criterion, facts, document.selection), *_file_problems(criterion, document, facts)]
@@ -286,8 +285,8 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     problems += _sharing_problems(document)
     problems += bound_problems(document, facts, measured)
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
-    how = "all met" if document.selection.joint_test is None else "passed by the joint test"
-    above = f"; {beyond} of the released figures above the threshold" if beyond else ""
+    how = "all met" if document.selection.joint_test is None else "which passed the joint test"
+    above = f"; {so_many(beyond, 'released value')} above the threshold" if beyond else ""
     n_criteria = so_many(len(document.criteria), "criterion", "criteria")
     limits = tuple(_not_stated(document))
     return Check(name="figures", found=f"{n_criteria}, {how}{above}", problems=tuple(problems), limits=limits)
@@ -297,19 +296,19 @@ def _not_stated(document: ReleaseDocument) -> Iterator[str]:
     """Yield a sentence for each statement about criterion values that a release of an older version lacks."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
-        yield f"No criterion value has a limit for the file: documents of version {document.written_by} state no such limits."
+        yield f"The criterion values have no limits for the file, because version {document.written_by} did not write them."
     apart = document.selection.joint_test is not None and all(part.noise is None for part in document.criteria)
     if document.provisional and apart:
-        yield f"Each criterion value has separate noise, as in runs of version {document.run_by}."
+        yield f"Each criterion value has noise of its own, as in runs of version {document.run_by}."
 
 
 def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
     if not criterion.passed:
-        yield "was not met, although a release requires all criteria to be met"
+        yield "it was not met, although a release must meet all criteria"
     if criterion.decides and not criterion.value <= criterion.threshold:
-        yield f"its figure {criterion.value} is beyond its threshold {criterion.threshold}"
+        yield f"its value {criterion.value} exceeds its threshold {criterion.threshold}"
     if (criterion.noise_sd is None) != (criterion.epsilon_exact == "0"):
-        yield "has noise without epsilon, or epsilon without noise"
+        yield "it has noise without epsilon, or epsilon without noise"
     if criterion.sensitivity is not None:
         yield from _noise_problems(criterion, facts)
     kind = criterion.criterion()
@@ -337,8 +336,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     worst = math.inf if criterion.worst is None else float(criterion.worst)
     least, most = float(criterion.best) - reach, worst + reach
     if not least <= float(criterion.value) <= most:
-        why = "a value that the noise cannot explain" if added else "no figure of its kind"
-        yield f"its figure {criterion.value} is {why}: expected {least:g} to {most:g}"
+        why = "the noise cannot explain" if added else "a criterion of its kind cannot have"
+        yield f"{why} its value {criterion.value}: possible is {least:g} to {most:g}"
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -351,14 +350,14 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
         if sharing:
-            yield "criteria: figures share one noise, which is possible only after a joint test"
+            yield "criteria: values can share one noise only after a joint test, which this release did not make"
         return
     if not sharing and (document.provisional or document.selection.shape is not None):
         return
     if any(leaf.renyi is not None for leaf in document.charges.leaves()):
         paid = {leaf.name for node in document.charges.nodes() if node.rule == TOGETHER for leaf in node.leaves()}
         if unpaid := [name for name in sharing if f"criterion: {name}" not in paid]:
-            yield f"criteria: {', '.join(unpaid)} share one noise, but are not charged as one mechanism, as a curve requires"
+            yield f"criteria: {', '.join(unpaid)} share one noise, but the Renyi curve does not charge them as one mechanism"
     kinds = {part.name: part.criterion() for part in document.criteria}
     epsilons = {
         part.name: Fraction(part.epsilon_exact)
@@ -368,15 +367,15 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     noises = shared_noise(epsilons)
     for name in epsilons:
         if sharing.get(name) != (expected := noises.get(name)):
-            words = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
-            yield f"criterion {name!r}: expected {words}, by the epsilons of all figures; found another noise"
-    yield from (f"criterion {name!r}: states a shared noise, but no noise is added" for name in sharing if name not in epsilons)
+            words = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other values"
+            yield f"criterion {name!r}: by the epsilons of all values, it must share {words}"
+    yield from (f"criterion {name!r}: it has no noise that it could share" for name in sharing if name not in epsilons)
 
 
 def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
     sensitivity = float(criterion.sensitivity or 0)
     if not (sensitivity > 0 and criterion.epsilon_exact != "0"):
-        yield "expected a sensitivity and an epsilon above 0"
+        yield "its sensitivity and its epsilon must be above 0"
         return
     model = criterion.criterion()
     try:
@@ -384,18 +383,18 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
     except (LookupError, ValueError, TypeError, RejectedRound):
         follows = math.nan
     if follows is not None and not _near(follows, sensitivity):
-        yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {follows:g}"
+        yield f"its sensitivity is {sensitivity:g}; the table and its settings give {follows:g}"
     if criterion.noise is None:
         grid = noise_grid(sensitivity, facts.n)
         step, noise_sd = grid.step, figure_sd(grid, Fraction(criterion.epsilon_exact))
     else:
         step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
     if criterion.noise_bound is not None:
-        yield "states both added noise and a bound of noise that is not added"
+        yield "it states both added noise and a bound for noise that is not added"
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
         yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
     if grid_point(float(criterion.value), step) * step != float(criterion.value):
-        yield f"its figure {criterion.value} is not on the grid of its noise"
+        yield f"its value {criterion.value} is no multiple of the step of its noise"
 
 
 def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) -> bool:
@@ -424,7 +423,7 @@ def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: P
     limit = criterion.interval.file_high
     if (limit is None) != (expected is None) or (limit is not None and expected is not None and not _near(limit, expected)):
         says, follows = ("nothing" if value is None else f"{value:g}" for value in (limit, expected))
-        yield f"its limit for the file is {says}; from its figure and the drawing follows {follows}"
+        yield f"its limit for the file is {says}; its value and the random draw of rows give {follows}"
 
 
 def _near(left: float, right: float) -> bool:

@@ -48,10 +48,10 @@ def configuration(document: ReleaseDocument) -> Check:
 def _parts(document: ReleaseDocument) -> Iterator[str]:
     parts = document.configuration
     if set(parts) != {"transformation", "generator", "projection"}:
-        yield f"configuration: expected transformation, generator and projection, found {', '.join(parts) or 'none'}"
+        yield f"configuration: its parts must be transformation, generator and projection, not {', '.join(parts) or 'none'}"
         return
     if parts["transformation"] != {column.name: column.binning for column in document.columns}:
-        yield "configuration: the bins that the transformation names are not the bins of the schema"
+        yield "configuration: the transformation does not name the bins of the schema"
     for column in document.columns:
         if column.binning not in column.alternatives:
             yield f"schema: column {column.name!r}: its bins {column.binning!r} are not among its alternatives"
@@ -62,7 +62,7 @@ def _parts(document: ReleaseDocument) -> Iterator[str]:
 def _validated(name: str, key: str, kinds: Mapping[str, type[BaseModel]], table: Mapping[str, Any]) -> Iterator[str]:
     model = kinds.get(str(table.get(key)))
     if model is None:
-        yield f"configuration: {name}: expected a known {key}, found {table.get(key)!r}"
+        yield f"configuration: {name}: the {key} {table.get(key)!r} is unknown"
         return
     read = validated(model, table, "release.json", f"configuration.{name}")
     if isinstance(read, list):
@@ -72,7 +72,7 @@ def _validated(name: str, key: str, kinds: Mapping[str, type[BaseModel]], table:
 def _criterion(part: CriterionPart) -> Iterator[str]:
     model = CRITERIA.get(part.kind)
     if model is None:
-        yield f"expected a kind that is known, found {part.kind!r}"
+        yield f"the kind {part.kind!r} is unknown"
         return
     table = {"name": part.name, "kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact}
     read = validated(model, table | part.parameters, "release.json", "criteria")
@@ -81,7 +81,7 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
         return
     best, worst = read.figure_range
     if (float(part.best), math.inf if part.worst is None else float(part.worst)) != (best, worst):
-        yield f"its exact figure can be {best:g} to {worst:g}; it states {part.best} to {part.worst}"
+        yield f"its exact value can be {best:g} to {worst:g}, but {part.best} to {part.worst} is stated"
 
 
 # Largest number of differences that are reported. Without this limit, every value of release.json could be reported.
@@ -98,15 +98,15 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
         return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
     problems = list(_problems(document, table, spec))
     left = len(problems) - _SHOWN
-    listed = problems[:_SHOWN] + ([f"and {left} more that do not follow from {NAME}"] if left > 0 else [])
-    summary = f"epsilon {decimal_text(spec.plan.total.epsilon)} follows from {NAME}, as do rules, criteria and schema"
+    listed = problems[:_SHOWN] + ([f"{left} further values do not follow from {NAME}"] if left > 0 else [])
+    summary = f"epsilon {decimal_text(spec.plan.total.epsilon)}, rules, criteria and schema follow from {NAME}"
     return Check(name="plan", found=summary, problems=tuple(listed))
 
 
 def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec) -> Iterator[str]:
     configuration = configuration_of(spec, document.configuration)
     if configuration is None:
-        yield f"configuration: expected a configuration of {NAME}, found another configuration"
+        yield f"configuration: {NAME} does not have this configuration"
         return
     n_file, n = document.domain.file_rows, document.rows_worked_with
     guarantee = stated_guarantee(spec, n if n_file is None else n_file, n)
@@ -116,12 +116,12 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
             expected = expected.model_copy(update={"kept": ""})
         yield from _differences(name, expected, getattr(document, name))
     if [part.name for part in document.criteria] != [criterion.name for criterion in spec.criteria]:
-        yield f"criteria: expected {', '.join(criterion_.name for criterion_ in spec.criteria)}, found other criteria"
+        yield f"criteria: they are not {', '.join(criterion_.name for criterion_ in spec.criteria)}"
         return
     for part, criterion in zip(document.criteria, spec.criteria, strict=True):
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
     if (MEASUREMENTS in document.files) != spec.publish_measurements:
-        yield f"{MEASUREMENTS}: expected if, and only if, [selection] publishes measurements"
+        yield f"{MEASUREMENTS}: this file must exist if, and only if, [selection] publishes measurements"
     yield from option_problems(document, spec)
 
 
@@ -133,7 +133,7 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
         if name not in parts or (name not in options and name not in WORDS):
-            yield f"{name}: expected in both the specification and release.json, found in one of them"
+            yield f"{name}: it stands only in the specification, or only in release.json"
     for name, expected in stated(document, spec).items():
         if name in parts:
             yield from _differences(name, expected, parts[name])
@@ -168,7 +168,7 @@ def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
     """Yield a sentence for each value that differs, with its place."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
-        yield f"{dotted([path, *steps])}: expected {expected_text}, found {text}"
+        yield f"{dotted([path, *steps])}: release.json has {text}, the specification gives {expected_text}"
 
 
 def _shown(value: Any) -> str:

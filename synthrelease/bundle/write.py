@@ -207,7 +207,7 @@ def make_key(path: Path, password: bytes | None) -> str:
     public_path = path.with_name(path.name + ".pub")
     for file in (path, public_path):
         if file.exists() or file.is_symlink():
-            raise OutputError(f"{file}: expected a file that does not exist yet, found one. Nothing was overwritten.")
+            raise OutputError(f"{file} exists already. Nothing was overwritten. Choose another name.")
     _write_signed(path, private)
     _write_signed(public_path, public_pem(key.public_key()))
     return fingerprint(key.public_key())
@@ -223,13 +223,13 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
     serialization = cryptography("hazmat.primitives.serialization")
     content = key_file(path)
     if b"ENCRYPTED" in content and password is None:
-        raise SigningError(f"{path}: expected the password of this key (--password-file FILE), found none.")
+        raise SigningError(f"{path}: this key needs its password (--password-file FILE).")
     try:
         key = serialization.load_pem_private_key(content, password if b"ENCRYPTED" in content else None)
     except Exception:  # no message of a library may quote the key
         key = None
     if not isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
-        raise SigningError(f"{path}: expected an Ed25519 private key in PEM and its password, found something else.")
+        raise SigningError(f"{path}: this is no Ed25519 private key in PEM, or its password is wrong.")
     return key
 
 
@@ -258,7 +258,7 @@ def read_password(path: Path | None) -> bytes | None:
     except OSError as error:
         problem = str(error.strerror)
     if not content:
-        raise InputError(f"{path}: expected a file whose first line is a password, found none. {problem}")
+        raise InputError(f"{path}: the first line of this file must be a password, but it is empty or missing. {problem}")
     return content
 
 
@@ -313,14 +313,14 @@ def check_free_name(path: Path, kind: str) -> Path:
     OutputError : when something exists at the path, its name is too long, or its parent cannot be written to.
     """
     if os.path.lexists(path):
-        raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
+        raise OutputError(f"{path} exists already. Nothing was overwritten. Choose another name for {kind}.")
     parent = path.absolute().parent
     if not os.path.isdir(parent):
-        raise OutputError(f"{path}: expected an existing folder {parent} to write into, found none.")
+        raise OutputError(f"{path}: the folder {parent} does not exist. Create it, or choose another folder.")
     if len(os.fsencode(path.name)) > MAX_NAME:
-        raise OutputError(f"{path.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
+        raise OutputError(f"{path.name[:50]}...: this name has more than {MAX_NAME} bytes. Choose a shorter name.")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: expected a folder {parent} that can be written to, found a folder that cannot.")
+        raise OutputError(f"{path}: the folder {parent} cannot be written to. Choose another folder.")
     return path
 
 
@@ -348,7 +348,7 @@ def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
 
 def _take(path: Path) -> tuple[Path, int | None]:
     """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
-    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes to this name"
+    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run writes to this name"
     for _ in range(_TRIES):
         try:
             os.mkdir(workspace, 0o700)
@@ -357,7 +357,7 @@ def _take(path: Path) -> tuple[Path, int | None]:
                 continue
             break
         except OSError as error:
-            problem = f"a place that cannot be written to ({error.strerror})"
+            problem = f"this place cannot be written to ({error.strerror})"
             break
         lock, sure = _lock(workspace)
         if sure and lock is None:  # another run removed the folder before this run could lock it
@@ -367,11 +367,11 @@ def _take(path: Path) -> tuple[Path, int | None]:
                 file.write(_mark())
         except OSError as error:
             shutil.rmtree(workspace, ignore_errors=True)
-            problem = f"a place that cannot be written to ({error.strerror})"
+            problem = f"this place cannot be written to ({error.strerror})"
             break
         return workspace, lock
     advice = f" If no run is active, remove {workspace}." if problem.startswith("another") else ""
-    raise OutputError(f"{path}: expected a name that no other run uses, found {problem}.{advice} Nothing was spent.")
+    raise OutputError(f"{path}: {problem}.{advice} Nothing was spent.")
 
 
 def killed_runs(folder: Path) -> Iterator[str]:
@@ -390,8 +390,8 @@ def killed_runs(folder: Path) -> Iterator[str]:
             yield f"An earlier run was killed after {path} was complete. Check it with `synthrelease verify`."
         else:
             yield (
-                f"An earlier run was killed before {path} was complete. Nothing was written under this name. If the ledger "
-                "lists this run, its budget is spent. Another run costs its own budget."
+                f"An earlier run was killed before {path} was complete, so {path.name} does not exist. If the ledger lists "
+                "this run, its budget is spent. A new run costs the budget again."
             )
 
 
@@ -474,12 +474,12 @@ def keep_space(workspace: Path, size: int) -> None:
                 os.posix_fallocate(file.fileno(), 0, min(size, _MOST_KEPT))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem = f"{free / 1e6:.1f} MB" if free < size else "less than a quota leaves"
+            problem = f"only {free / 1e6:.1f} MB" if free < size else "less, because of a quota"
     if problem:
         give_back(workspace)
         raise OutputError(
-            f"{workspace.parent}: expected {size / 1e6:.1f} MB of free space, about the size of the released files, found "
-            f"{problem}. Nothing was spent."
+            f"{workspace.parent}: the released files need about {size / 1e6:.1f} MB of free space, and there is {problem}. "
+            "Nothing was spent."
         )
 
 
@@ -515,8 +515,8 @@ def write_bundle(
         new.seal(data | {"release.json": document.dumped(), **documents}, key)
     if failed:
         raise OutputError(
-            f"{folder}: the table and release.json were written, but the other documents could not be written ({failed}). "
-            "Do not run the release again, because a second run would spend the budget again."
+            f"{folder}: the table and release.json were written, but not the other documents ({failed}). Do not run the "
+            "release again: a second run would spend the budget again."
         )
     return Path(folder)
 
@@ -691,9 +691,9 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
     """
     path, folder = Path(path), Path(folder)
     if path.suffix != ".zip":
-        raise OutputError(f"{path}: expected the name of an archive that ends with .zip, found another ending.")
+        raise OutputError(f"{path}: the name of an archive must end with .zip.")
     if path.absolute() == folder.absolute() or folder.absolute() in path.absolute().parents:
-        raise OutputError(f"{path}: expected an archive outside the released folder {folder}, found one inside.")
+        raise OutputError(f"{path}: the archive must be outside the released folder {folder}.")
     check_free_name(path, "an archive")
     return path
 

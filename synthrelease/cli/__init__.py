@@ -78,7 +78,7 @@ def main() -> None:
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # the message and the traceback could contain private values
         err.print(
-            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. {_what_was_read()}",
+            f"synthrelease stopped because of an error in the program or the machine: {failure_of(error)}. {_what_was_read()}",
             style="red",
         )
         sys.exit(STOPPED)
@@ -89,8 +89,8 @@ def main() -> None:
 def _what_was_read() -> str:
     """Return a sentence that says whether an unexpected failure may have spent privacy budget."""
     if _READING.isdisjoint(sys.argv[1:2]):
-        return "This command reads no private data, and no budget was spent. Please report the mistake, with the command."
+        return "This command reads no private data, and no budget was spent. Please report the error with the command."
     return (
-        "The message is not shown, because it could contain private values. Nothing was published. If private data had been "
-        "read, the planned budget counts as spent."
+        "The full message is hidden, because it could contain private values. Nothing was published. If the run had read "
+        "private data, the planned budget counts as spent."
     )

@@ -64,7 +64,7 @@ def desk(
     positions = files.spec(files.texts()).input.fixed_width if drafted else None
     rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
-        raise InputError(f"{release}: expected the folder of a release, found a folder without release.json.")
+        raise InputError(f"{release}: this is no folder of a release, because it has no release.json.")
     public = of_members = None
     if data is not None:
         public, of_members = read_public_tables(data, members, positions=positions)
@@ -78,7 +78,7 @@ def desk(
         listener.listen()
     except OSError as error:
         listener.close()
-        raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Omit --port.") from None
+        raise InputError(f"--port: the port {port} is in use ({error.strerror}). Omit --port.") from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with announced(files.path) as announcement, ExitStack() as held:
         opened = Opened(
@@ -106,7 +106,7 @@ def desk(
                 open_browser(held.enter_context(entrance(address)), by_hand)
             except OSError:
                 by_hand()
-        print("Stop the desk with Ctrl+C. A rehearsal that it started goes on.", file=sys.stderr)
+        print("Stop the desk with Ctrl+C. Its rehearsals continue.", file=sys.stderr)
         server.run(sockets=[listener])
 
 
@@ -120,8 +120,8 @@ def init(request: DraftRequest) -> None:
     release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
-        found = "both" if request.public else "neither"
-        raise InputError(f"expected --from (a public file) or --scout (the folder of a scout), found {found}.")
+        found = "not both" if request.public else "one of the two is needed"
+        raise InputError(f"Use --from (a public file) or --scout (the folder of a scout); {found}.")
     if request.scout is not None:
         _init_from_scout(request.name, request.scout, request.into)
         return
@@ -143,12 +143,12 @@ def init(request: DraftRequest) -> None:
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
-            screen.print(f"Left out, each because {because}: {listing(names)}. The draft names all of these columns.")
+            screen.print(f"Some columns were left out, because {because}: {listing(names)}. The draft names all of them.")
     if draft.unit is None and draft.members is not None:
         screen.print(
-            f"One question is open: how many values of {draft.members.key!r} can one person have? All rows with the same value "
+            f"Answer one question: how many values of {draft.members.key!r} can one person have? All rows with the same value "
             f"are protected together. If the answer is one, set records_per_person = 1 under [unit] in {configuration!s}. "
-            "`plan`, `check` and `release` refuse a configuration without this answer.",
+            "Without the answer, `plan`, `check` and `release` refuse the configuration.",
             style="yellow",
         )
     elif draft.unit is None:
@@ -156,35 +156,34 @@ def init(request: DraftRequest) -> None:
         shared = f" Several rows have the same value of {', '.join(map(repr, keys[:6]))}." if keys else ""
         key = quoted_path(Path(keys[0])) if len(keys) == 1 else "KEY"
         screen.print(
-            f"One question is open: how many rows can one person have?{shared} If every row is a different person, set "
-            f"records_per_person = 1 under [unit] in {configuration!s}. Otherwise draft again under another name, because "
-            f"budget and thresholds depend on the released rows: with --unit {key} (one row of each person is released), or "
-            f"--key {key} (all rows of each person or household are released as its members). `plan`, `check` and `release` "
-            "refuse a configuration without this answer.",
+            f"Answer one question: how many rows can one person have?{shared} If every row is a different person, set "
+            f"records_per_person = 1 under [unit] in {configuration!s}. Otherwise draft again under another name. With --unit "
+            f"{key}, one row of each person is released. With --key {key}, all rows of each person or household are released "
+            "as its members. Without the answer, `plan`, `check` and `release` refuse the configuration.",
             style="yellow",
         )
     elif draft.unit.later:
         screen.print(
-            f"Some persons have more rows than the draft releases: {so_many(draft.unit.later, 'row')} of the public file "
-            f"excluded. To release all rows of each person in a second table, draft with --key {draft.unit.key} in place of "
-            "--unit (docs/linked.md).",
+            "The draft does not release all rows of a person. It excludes "
+            f"{so_many(draft.unit.later, 'row')} of the public file. To release all rows of each person in a second table, "
+            f"draft with --key {draft.unit.key} in place of --unit (docs/linked.md).",
             style="yellow",
         )
     if draft.unit is not None and draft.unit.doubt:
-        screen.print(f"Doubtful: {draft.unit.doubt}", style="yellow")
+        screen.print(f"Please check: {draft.unit.doubt}", style="yellow")
     if (linked := draft.members) and (doubt := none_has_these(linked.key, linked.missing_keys, linked.with_these)):
-        screen.print(f"Doubtful: {doubt}", style="yellow")
+        screen.print(f"Please check: {doubt}", style="yellow")
     for column in draft.doubtful:
-        screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")
+        screen.print(f"Please check {column.name!r}: {column.doubt}.", style="yellow")
     if draft.comparing:
         screen.print(
-            f"Please check: no row of the public file has {' or '.join(draft.comparing)}, and no released row will. Is this "
-            f"impossible for everybody? If it is possible but rare, delete the rule in {configuration!s}.",
+            f"Please check: no row of the public file has {' or '.join(draft.comparing)}, and no released row will have it. If "
+            f"this is rare but possible, delete the rule in {configuration!s}.",
             style="yellow",
         )
     screen.print(
         f"Wrote {configuration!s} and {acceptance!s}. Read every line of the two files. Then try `synthrelease plan "
-        f"{quoted_path(configuration)}`. An editor that supports the line `#:schema` explains the settings."
+        f"{quoted_path(configuration)}`. Editors that know the line `#:schema` explain the settings."
     )
 
 
@@ -198,8 +197,8 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
     screen.print(f"The scout and the release cost {loss_text(plan.total)} together.", style="bold")
     screen.print(
         f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. The first lines list the "
-        "disadvantages of a draft without a public file. Nothing can be rehearsed: give `release` the option --unrehearsed "
-        "and the ledger of the scout."
+        "disadvantages of a draft without a public file. There is no rehearsal, so use the option --unrehearsed of `release`, "
+        "with the ledger of the scout."
     )
 
 
@@ -227,28 +226,28 @@ def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]
 def leave_out(
     config: Config, columns: Annotated[list[str], Option(metavar="COLUMN...", positional=True)], dry_run: bool = False
 ) -> None:
-    """Take columns out of a configuration and its acceptance file. Reads no data.
+    """Remove columns from a configuration and its acceptance file. Reads no data.
 
     Removes rules, criteria, intended queries and texts about a column. Removes the name of the column from tables and groups.
-    Comments and layout stay. If a decision is needed first, the command states the decision and writes nothing.
+    Comments and layout stay. If you must decide something first, the command says so and writes nothing.
 
     Parameters
     ----------
-    columns : Take out the columns with these names.
+    columns : Remove these columns.
     dry_run : Show the changes and write nothing.
     """
     from synthrelease.studio.drafting.edits import leave_out
 
     removal = leave_out(config, columns, dry_run=dry_run)
-    screen.print("These parts would be taken out:" if dry_run else "These parts were taken out:")
+    screen.print("The command would remove:" if dry_run else "The command removed:")
     screen.bullets(removal.taken)
     if removal.to_look_at:
-        screen.print("Look at these parts yourself:")
+        screen.print("Please check these parts yourself:")
     screen.bullets(removal.to_look_at)
     wrote = "Nothing was written." if dry_run else f"Wrote {removal.paths[0]} and {removal.paths[1]}."
     screen.print(
-        f"{wrote} The planned release costs {loss_text(removal.after)}; before the change it cost {loss_text(removal.before)}. "
-        "Thresholds and shortlists were chosen with the removed columns: rehearse again."
+        f"{wrote} The planned release costs {loss_text(removal.after)}; before, it cost {loss_text(removal.before)}. Rehearse "
+        "again, because thresholds and shortlists were chosen with the removed columns."
     )
 
 

@@ -138,7 +138,7 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
         f"{worst_factor(epsilon)} times as large{f', plus {without_exponent(float(delta))}' if delta else ''}."
     )
     yield (
-        "Somebody who guesses which of two such files was used is right in at most "
+        "If somebody guesses which of two such files was used, the guess is right in at most "
         f"{right_guess(document, whole_person=several)} of cases. A coin would be right in 50%."
     )
 
@@ -162,8 +162,8 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
         yield f"The table met {criteria}. Each value below, which includes noise, was compared with its threshold."
     if any(criterion.answered for criterion in document.criteria) and (bounds := document.selection.bounds) is not None:
         yield (
-            "For some criteria the published noisy tables give an upper bound. The probability that at least one of these "
-            f"bounds is wrong is at most {probability(bounds.risk_exact)}."
+            "For some criteria, the value is an upper bound from the published noisy tables. At least one of these bounds is "
+            f"wrong with a probability of at most {probability(bounds.risk_exact)}."
         )
     yield _criteria(document)
     if (band := error_band(document)) is not None:
@@ -195,8 +195,8 @@ def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
     text = f"The rules excluded {excluded.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
     if excluded.many:
         text += (
-            " The release describes only the rest. The card names the columns that exclude rows. `check --data` names the "
-            "columns in which values do not fit."
+            " The release describes only the rest. The card names the columns that exclude rows. `synthrelease check --data` "
+            "names the columns with values that do not fit."
         )
     return text
 
@@ -210,8 +210,8 @@ def _next(document: ReleaseDocument, folder: Path, question: str | None) -> Iter
         if question is None:
             yield "QUESTIONS.md has examples of analyses with intervals."
         else:
-            yield "Ask a question, and get an interval:"
+            yield "Ask a question and get an interval:"
             yield Copied(f'  {called} estimate {path} "{question}"')
     elif question is not None:
-        yield "Ask a question, and get bounds for the answer of the file:"
+        yield "Ask a question and get bounds for the answer in the file:"
         yield Copied(f'  {called} bound {path} "{question}"')

@@ -51,7 +51,7 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
     from synthrelease.studio.reproduction.experiments import TABLES, page
 
     if unknown := set(only or ()) - set(TABLES):
-        raise InputError(f"--only: expected names among {listing(TABLES)}, found {listing(sorted(unknown))}.")
+        raise InputError(f"--only: {listing(sorted(unknown))} is unknown. The tables are {listing(TABLES)}.")
     print_or_write(page(only or ()), out)
 
 
@@ -86,7 +86,7 @@ def audit(
         check_free_name(out, "a file")
     parts: list[Part] = [chosen.value for chosen in part or ()]
     if release is not None and only:
-        raise InputError("--release already names what to check: expected no --only beside it, found both options.")
+        raise InputError("Use --release or --only, not both: --release already says what to check.")
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
@@ -99,7 +99,7 @@ def audit(
         _print_noise(document, sound=not result.violations)
     if not result.passed:
         for name in result.violations:
-            err.print(f"Above its claim: {name}.", style="red")
+            err.print(f"The loss exceeds the claim: {name}.", style="red")
         for name in result.missed:
             err.print(f"The audit missed a known fault: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
@@ -112,9 +112,9 @@ def _print_result(result: AuditResult) -> None:
     if result.laws:
         laws, shipped = result.laws, [law for law in result.laws if law.claim == "price"]
         screen.print(
-            f"Selection, computed exactly: {len(laws)} combinations of a claim and a distribution of the number of rounds, "
-            f"{sum(law.pairs for law in laws):,} pairs of outcome distributions, {sum(law.exceeded for law in laws)} above the "
-            f"claim. The largest ratio reaches {max(law.share for law in shipped):.1%} of the charge."
+            f"The selection was computed exactly for {len(laws)} combinations of a claim and a distribution of the number of "
+            f"rounds, with {sum(law.pairs for law in laws):,} pairs of outcome distributions. The loss exceeds the claim in "
+            f"{sum(law.exceeded for law in laws)} cases. It is at most {max(law.share for law in shipped):.1%} of the charge."
         )
     if result.losses:
         _print_losses(result.losses)
@@ -128,10 +128,11 @@ def _print_sensitivities(result: AuditResult) -> None:
         shares = sorted({f"{float(part.largest):.3g}" for part in parts}, key=float)
         span = shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}"
         rows.append((kind, *(f"{sum(getattr(part, name) for part in parts):,}" for name in sums), span))
-    headings = ("criterion", "triples", "of files", "violations", "disagreements", "largest share of the bound")
+    headings = ("criterion", "triples of tables", "of files", "violations", "disagreements", "largest share of the bound")
     screen.table(headings, rows, title="Sensitivities")
     triples, files, violations = (sum(getattr(part, name) for part in result.sensitivities) for name in sums[:3])
-    screen.print(f"{triples:,} triples of tables and {files:,} triples of files with excluded rows, {violations} violations.")
+    checked = f"{triples:,} triples of tables and {files:,} triples of files with excluded rows"
+    screen.print(f"The audit compared {checked}, and found {violations} violations.")
     for part in result.sensitivities:
         if part.first:
             screen.print(f"{part.name}: {part.first}.")
@@ -153,11 +154,11 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     screen.print(
         "Sensitivities of this release: "
         + ("no pair of neighbours changes a criterion value by more than its bound" if sound else "A BOUND IS EXCEEDED")
-        + f". The noise of {len(comparable) - len(small)} of {len(comparable)} criteria is as large as the bound and epsilon "
+        + f". {len(comparable) - len(small)} of {len(comparable)} criteria have the noise that the bound and epsilon "
         + f"require.{others}"
     )
     if small:
-        err.print(f"Criteria with less noise than sensitivity and epsilon require: {listing(small)}.", style="red")
+        err.print(f"These criteria have less noise than sensitivity and epsilon require: {listing(small)}.", style="red")
         raise typer.Exit(CONTRADICTED)
 
 
@@ -175,16 +176,16 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         parts = (f"{part / budget:.3f}" for part in (loss.noise, loss.choices))
         return loss.case.generator, loss.case.name, claimed, f"{loss.shown:.3f}", share, *parts
 
-    headings = ("generator", "neighbours, charge", "claimed", "found", "found / claimed", "of the budget: noise", "choices")
+    headings = ("generator", "case", "claimed loss", "found loss", "found / claimed", "share due to noise", "due to choices")
     screen.table(headings, map(cells, honest), title="Largest losses")
     for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
         screen.print(f"* {because[0].upper()}{because[1:]}.")
     screen.print(
-        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim. The audit finds "
-        f"{sum(loss.exceeded for loss in faulty)} of {len(faulty)} known faults above the claim."
+        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim. Of {len(faulty)} known faults, the "
+        f"audit finds {sum(loss.exceeded for loss in faulty)} above the claim."
     )
     if not installed():
-        screen.print('MST and AIM were not checked: their library is not installed. The extra "smartnoise" has it.')
+        screen.print('MST and AIM were not checked, because the extra "smartnoise" is not installed.')
 
 
 def bound(
@@ -230,8 +231,8 @@ def bound(
     else:
         screen.print(str(answer))
         if estimated is not None:
-            screen.print(f"\nEstimate from noisy tables (synthrelease estimate): {estimated.short}\n", soft_wrap=True)
-        screen.print(f"Stated: {statement.word} ({statement.because}).")
+            screen.print(f"\nThe noisy tables give this estimate (synthrelease estimate): {estimated.short}\n", soft_wrap=True)
+        screen.print(f"The card says about this answer: {statement.word} ({statement.because}).")
 
 
 def _estimated(release: PublishedRelease, question: QuestionTable, confidence: float) -> Estimate | None:
@@ -271,8 +272,8 @@ def keygen(file: Annotated[Path, Option(metavar="KEY", positional=True)], passwo
     from synthrelease.bundle.write import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
-    screen.print(f"The private key is {file!s}: keep it secret. The public key is {file!s}.pub.")
-    screen.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
+    screen.print(f"The private key is {file!s}. Keep this file secret. The public key is {file!s}.pub.")
+    screen.print(f"Publish the fingerprint of the public key, where readers of the release can find it: {fingerprint}")
 
 
 def verify(
@@ -318,7 +319,7 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
         raise VerificationFailed(f"{folder}: no check failed, but some checks need another package.")
     if not report.passed:
         raise VerificationFailed(f"{folder}: a check of this {what} failed. See the problems above.")
-    screen.print("Nobody can check without the private file:")
+    screen.print("Without the private file, nobody can check:")
     screen.bullets(map(printable, report.beyond))
 
 
@@ -341,9 +342,9 @@ def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) 
     failed = 0
     for name, problems in check_package(table):
         failed += len(problems)
-        screen.print(f"{name}: {'; '.join(problems) or 'no problem found on small tables'}.")
+        screen.print(f"{name}: {'; '.join(problems) or 'small tables show no problem'}.")
     if failed:
-        raise VerificationFailed(f"{package}: found {so_many(failed, 'problem')}. See above.")
+        raise VerificationFailed(f"{package}: the checks found {so_many(failed, 'problem')}. See above.")
 
 
 def card(
@@ -373,7 +374,7 @@ def card(
 
         write_folder(preview(spec), target, key)
         warn_of_gaps(spec)
-        screen.print(f"Wrote a preview of the data card, with placeholders for results: {target / 'README.html'!s}.")
+        screen.print(f"Wrote a preview of the data card: {target / 'README.html'!s}. Its results are placeholders.")
         return
     from synthrelease.bundle.preview import rewritten
     from synthrelease.bundle.verify import verify_bundle
@@ -383,7 +384,7 @@ def card(
     report, anew = verify_bundle(bundle), (COMPLETE, "documents", "calibration")
     if not all(check.passed for check in report.checks if check.name not in anew):
         print_report(report)
-        raise VerificationFailed(f"{bundle}: expected a release that passes its checks, found problems. Nothing was written.")
+        raise VerificationFailed(f"{bundle}: this release does not pass its checks. Nothing was written.")
     with new_folder(target) as new:
         new.seal(rewritten(read_files(bundle), spec, new.keep), key)
     warn_of_gaps(spec)
@@ -432,8 +433,8 @@ def warn_of_gaps(spec: Any) -> None:
         screen.print(f"The data card will say that these facts are not stated: {listed}.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
         screen.print(
-            "The acceptance file does not describe the intended use of the release. The published specification.json will not "
-            "describe it, either.",
+            "The acceptance file has no description of the intended use. So the published specification.json will have none, "
+            "either.",
             style="yellow",
         )
 
@@ -469,10 +470,10 @@ def estimate(
     from synthrelease.answers.estimates import trend
 
     if as_json and as_csv:
-        raise InputError("--json and --csv exclude each other: expected one of these options, found both.")
+        raise InputError("Use --json or --csv, not both.")
     *folders, question = words
     if not folders:
-        raise InputError("the question is missing: expected the folder of a release and a question, found only one argument.")
+        raise InputError("Give the folder of a release and a question. There is only one argument.")
     if len(folders) == 1:
         answer = ask(folders[0], question, confidence=confidence, together=together)
     else:
@@ -510,4 +511,4 @@ def rows(
     drawn = conditional_rows(folder, where, n)
     drawn.write(out)
     screen.print(str(drawn))
-    screen.print(f"Written to {out}.")
+    screen.print(f"Wrote {out}.")

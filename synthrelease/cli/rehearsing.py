@@ -53,7 +53,7 @@ def compare(request: ComparisonRequest) -> None:
 def _print_comparison(comparison: MethodComparison) -> None:
     from synthrelease.studio.rehearsal.compare import comparison_rows, comparison_words, configuration_words
 
-    screen.print(f"{configuration_words(comparison)}. The data are public, so nothing here protects anybody.")
+    screen.print(f"{configuration_words(comparison)}. The data are public, so nobody needs protection here.")
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(comparison.spec.criteria) + 1)))
     rows = comparison_rows(comparison)
     for block in _blocks(headings, rows, screen.console.width):
@@ -64,7 +64,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
             box=None,
             padding=(0, 2, 0, 0),
         )
-    screen.print("\nCriterion values divided by their thresholds, without noise. Above 1, the threshold is missed:")
+    screen.print("\nEach number is a criterion value without noise, divided by its threshold. Above 1, the table misses it:")
     for number, criterion in enumerate(comparison.spec.criteria, start=1):
         screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
     screen.print()
@@ -131,10 +131,10 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 
     questions = survey_errors(spec, request.data, request.seed)
     screen.print(
-        f"Standard deviation of each error over {REPLICATES} samples of the public file, drawn as [design] says. Rows without "
-        "an answer do not count. Answers go missing by stratum and weight class, as in the file."
+        f"The table has the standard deviation of each error over {REPLICATES} samples of the public file, drawn as [design] "
+        "says. Rows without an answer do not count. Answers are missing by stratum and weight class, as in the file."
     )
-    table = Table("question", "answer", "sampling", "missing answers", "noise")
+    table = Table("question", "answer", "error of sampling", "of missing answers", "of noise")
     for question in questions:
         errors = (question.answer, question.sampling, question.missing, question.noise)
         cells = ("no table" if error is None else f"{error:.3g}" for error in errors)
@@ -189,9 +189,9 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
     if not adopted_before(spec, out):
         return False
     message = (
-        f"{out} has the rehearsal of {config} before its proposal was adopted. The configuration has the proposed budget and "
-        f"rounds now, and costs {loss_text(spec.plan.total)}. {_fits(spec, out)} To rehearse the present configuration, choose "
-        "another folder (--out)."
+        f"The proposal in {out} was adopted before: {config} has the proposed budget and rounds, and costs "
+        f"{loss_text(spec.plan.total)}. {_fits(spec, out)} To rehearse this configuration again, choose another folder "
+        "(--out)."
     )
     if not adopt:
         raise InputError(message)
@@ -206,7 +206,7 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
     reason = why_not(rehearsal)
     if reason:
-        screen.print(f"The command adopted no plan and did not change {config}: {reason}.")
+        screen.print(f"The command did not change {config}, because {reason}.")
         return
     done = adopt(config, rehearsal.spec, rehearsal.proposal.chosen)
     screen.print(
@@ -261,9 +261,9 @@ def _print_rehearsal(rehearsal: Any, out: Path) -> None:
             screen.bullets(texts)
         if heading.startswith("Budget") and rehearsal.proposal is not None and rehearsal.proposal.chosen is not None:
             adopts = " (the same command with --adopt writes them)" if rehearsal.proposal.confirmed else ""
-            screen.print(f"\nLines for the configuration, with this plan{adopts}:\n")
+            screen.print(f"\nLines of this plan for the configuration{adopts}:\n")
             screen.print(lines(rehearsal.proposal.chosen))
     if not rehearsal.complete:
-        screen.print("The rehearsal is not complete (time limit, or stopped). Run the same command again to continue.")
-    further = " More attempts compared budgets and tried the proposed plan." if rehearsal.proposal is not None else ""
+        screen.print("The rehearsal is not complete. Run the same command again to continue.")
+    further = " Further attempts compared budgets and tried the proposed plan." if rehearsal.proposal is not None else ""
     screen.print(f"\nThe shortlist is based on {rehearsal.n_attempts} attempts.{further} The report is {out / 'report.html'}.")

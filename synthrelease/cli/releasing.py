@@ -29,6 +29,7 @@ from synthrelease.cli.terminal import (
     screen,
 )
 from synthrelease.data.texts import quoted
+from synthrelease.errors import so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.resources import library
 from synthrelease.spec.requests import (
@@ -73,8 +74,8 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
     screen.print(f"Opened {file!s}. For your logbook: {statement.logbook_line()}")
     if not statement.delta_limit:
         screen.print(
-            "This ledger allows only releases with delta 0, and a limit cannot be changed. Drafts of `init` have delta 1e-9, "
-            "except with --pure. To release such a draft, open another ledger with --delta-limit 1e-8 before the first charge."
+            "This ledger allows only releases with delta 0. Drafts of `init` have delta 1e-9, except with --pure. To release "
+            "such a draft, open another ledger with --delta-limit 1e-8 now: a limit cannot be changed later."
         )
 
 
@@ -99,12 +100,12 @@ def scout(request: ScoutRequest) -> None:
         request.out,
         dataset=request.dataset,
         expect_head=request.expect_head,
-        charged=lambda statement: screen.print(f"Charged. For your logbook: {statement.logbook_line()}"),
+        charged=lambda statement: screen.print(f"Charged the budget. For your logbook: {statement.logbook_line()}"),
     )
     bins = document.bins()
     screen.print(
-        f"The counts of {document.rows:,} rows have noise with a standard deviation of {document.deviation:.0f}. A draft gets "
-        f"{sum(drafted.n_bins for drafted in bins)} bins in {len(bins)} columns."
+        f"Each count has noise with a standard deviation of {document.deviation:.0f}; the file has {document.rows:,} rows. A "
+        f"draft gets {sum(drafted.n_bins for drafted in bins)} bins in {len(bins)} columns."
     )
     screen.print(
         f"Wrote {request.out!s}. Next: `synthrelease init NAME --scout {quoted(request.out)}`, then plan and release with this "
@@ -140,8 +141,8 @@ def split(
     statement, key_file = split_register(file, config, Source.of(data, table), key, expect_head, trust)
     pieces = statement.split.pieces if statement.split else 0
     screen.print(
-        f"Split into {pieces} pieces. The secret key is in {key_file!s}: keep it in the enclave, "
-        "with a backup. Anybody who has it can compute the piece of every record number."
+        f"Split the register into {pieces} pieces. The secret key is in {key_file!s}. Keep this file in the enclave, with a "
+        "backup. Anybody who has the key can compute the piece of every record number."
     )
     screen.print(f"For your logbook: {statement.logbook_line()}")
 
@@ -193,14 +194,14 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         rows.append([*cells, *(of_options[name] for name in option_columns)])
     screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
-        screen.print(f"Exact numbers of rows may be published only for the domain {statement.domain[:16]}.")
+        screen.print(f"Only releases of the domain {statement.domain[:16]} may publish exact numbers of rows.")
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:
         _print_years(statement, statement.horizon)
     rest = statement.epsilon_limit - statement.epsilon
     screen.print(
-        f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(rest):g}. "
+        f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; {float(rest):g} is left. "
         f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
         f"For your logbook: {statement.logbook_line()}"
     )
@@ -214,9 +215,9 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
     promise, second = plan.promise, sum(note.again for note in notes)
     persons = f"{plan.in_year} in a year and {plan.in_all} in all" if plan.in_all > 1 else "1 in all years"
     screen.print(
-        f"A plan over the years {plan.years[0]} to {plan.years[-1]} guarantees each person at most epsilon "
-        f"{decimal_text(promise.epsilon if promise else Fraction(0))}. The greatest number of records of a person is "
-        f"{persons}. Spent on a person so far: epsilon {decimal_text(statement.epsilon)}. Remaining years: "
+        f"The plan over the years {plan.years[0]} to {plan.years[-1]} guarantees each person at most epsilon "
+        f"{decimal_text(promise.epsilon if promise else Fraction(0))}. A person has at most this number of records: "
+        f"{persons}. So far, epsilon {decimal_text(statement.epsilon)} was spent on a person. Remaining years: "
         f"{', '.join(years_left) or 'none'}. Remaining second releases of a year: {plan.fallbacks - second}"
         f"{f' (epsilon {decimal_text(plan.fallback_epsilon)})' if plan.fallbacks else ''}."
     )
@@ -228,17 +229,16 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     read = sorted(spent.of_pieces)
 
     def shown(amount: Fraction) -> str:
-        return f"epsilon {decimal_text(amount)}, left {float(statement.epsilon_limit - amount):g}"
+        return f"epsilon {decimal_text(amount)}, {float(statement.epsilon_limit - amount):g} left"
 
     pieces = [f"piece {piece}: {shown(spent.before(piece))}" for piece in read]
     if unread := split.pieces - len(read):
-        pieces.append(f"pieces that no release read alone ({unread}): {shown(spent.of_all)}")
-    screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(pieces)}.")
+        pieces.append(f"{so_many(unread, 'piece')} that no release read alone: {shown(spent.of_all)}")
+    screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent: {'; '.join(pieces)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     screen.print(
-        "The sum below is the largest cost of a piece. This statement holds if a replaced record keeps its record number. If "
-        "a record may be replaced by one with another number, two pieces can change, and the cost is epsilon "
-        f"{decimal_text(spent.most_renumbered)}{delta}."
+        "The sum below is the largest cost of a piece. This holds if a replaced record keeps its record number. If the number "
+        f"may change, too, two pieces can change, and the cost is epsilon {decimal_text(spent.most_renumbered)}{delta}."
     )
 
 
@@ -296,13 +296,13 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
         total = chosen(request).plan.total
         err.print(f"The search found no acceptable table. {budget_text(total.epsilon, total.delta)} is spent.")
         if steps:
-            err.print("To find a plan that finds a table more often, run `synthrelease rehearse` on public data.")
+            err.print("`synthrelease rehearse` on public data shows plans that find a table more often.")
         raise typer.Exit(NOTHING_RELEASED)
     document = read_leniently((published.folder / "release.json").read_bytes())
     print_outcome(document, published.folder, charges=charges, question=question)
     print_outcomes(published.folder)
     if published.archive is not None:
-        screen.print(f"The same files as one archive: {published.archive!s}.")
+        screen.print(f"The archive {published.archive!s} has the same files.")
 
 
 def _tell_of_killed_runs(path: Path) -> None:
@@ -331,7 +331,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             warn_of_gaps(spec)
             if not request.nobodys:
                 err.print(
-                    "No row of the private file is read before the budget is charged. `synthrelease check CONFIG --data DATA` "
+                    "The budget is charged before a row of the private file is read. `synthrelease check CONFIG --data DATA` "
                     "checks whether the file fits, and spends nothing."
                 )
 
@@ -352,9 +352,9 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
-                f"No --ledger is given, but there are ledgers nearby: {names}. If one of these ledgers belongs to the data, "
-                "name it with --ledger. Otherwise this ledger does not count this run, although the privacy losses of two "
-                "runs on the same people add up.",
+                f"There is no option --ledger, but there are ledgers nearby: {names}. If one of them belongs to the data, name "
+                "it with --ledger. Otherwise it does not count this run, although the privacy losses of all runs on the same "
+                "people add up.",
                 style="yellow",
             )
 
@@ -362,7 +362,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             screen.print(f"Charged the budget to {ledger!s}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
                 screen.print(
-                    "This ledger counts only releases into this folder. Use --ledger FILE to count all releases of a dataset."
+                    "This ledger counts only releases into this folder. With --ledger FILE, one ledger counts all releases."
                 )
 
     return Printing() if steps else Quiet()
@@ -493,16 +493,16 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
         return
     (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
     request = ReleaseRequest(config=resource(config), data=str(simulated), out=out, jobs=jobs, nobodys=True)
-    screen.print("A demonstration: the births are simulated.")
+    screen.print("This is a demonstration with simulated births.")
     charges = charges or release is Shipped.paper
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
     if release is Shipped.paper:
-        screen.print("  See Table 2 of the paper beside such releases:")
+        screen.print("  Compare such releases with Table 2 of the paper:")
         screen.print(f"    {program()} reproduce --only table-2")
     if release is Shipped.births:
         screen.print("  See a release that answers questions in a browser:")
         screen.print(f"    {program()} demo --release published --out published", soft_wrap=True)
-    screen.print("  For your own data start with docs/tutorial.md.")
+    screen.print("  For your own data, start with docs/tutorial.md.")
 
 
 def _until_released(command: Callable[[], None]) -> None:
@@ -514,8 +514,8 @@ def _until_released(command: Callable[[], None]) -> None:
             if ended.exit_code != NOTHING_RELEASED or not runs_left:
                 raise
             screen.print(
-                "The demonstration runs again, because its births are simulated. A second run on your data would spend the "
-                "budget a second time."
+                "The demonstration runs again, because its births are simulated. On your data, a second run would spend the "
+                "budget again."
             )
     return None
 
@@ -531,7 +531,7 @@ def _survey(folder: Path) -> tuple[File, File]:
     survey, script = folder / "survey.csv.gz", _script("labour")
     facts = script["read_facts"]()
     script["write_gzip_csv"](script["simulate"](facts, SURVEYED, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
-    screen.print(f"The confidential survey of this demonstration is {survey!s}: simulated, {SURVEYED} rows.")
+    screen.print(f"The confidential survey of this demonstration is simulated: {survey!s}, {SURVEYED} rows.")
     return (str(resource("public_data/labour_surrogate.csv.gz")), None), (str(survey), None)
 
 
@@ -547,7 +547,7 @@ def _patients(folder: Path) -> tuple[File, File]:
         patients, stays = script["write"](script["simulate"](facts, PATIENTS, seed, facts["year"] + later), folder / kind)
         return str(patients), str(stays)
 
-    screen.print(f"The confidential files of this demonstration are in {folder / 'confidential'!s}: simulated.")
+    screen.print(f"The confidential files of this demonstration are simulated. They are in {folder / 'confidential'!s}.")
     return written(*_PUBLIC), written(*_CONFIDENTIAL)
 
 
@@ -564,7 +564,7 @@ def _people(folder: Path) -> tuple[File, File]:
         return str(script["write"](people, folder / kind / "people.csv")), None
 
     public, confidential = written(*_PUBLIC), written(*_CONFIDENTIAL)
-    screen.print(f"The confidential file of this demonstration is {confidential[0]}: simulated, {PEOPLE} rows.")
+    screen.print(f"The confidential file of this demonstration is simulated: {confidential[0]}, {PEOPLE} rows.")
     return public, confidential
 
 
@@ -620,7 +620,7 @@ class Demonstration:
         if typed(
             "rehearse", config, "--data", public, *of_public, *trying, ends=(STOPPED, NOTHING_RELEASED)
         ):  # stops at the time limit
-            screen.print("The demonstration continues with the present results.")
+            screen.print("The demonstration continues with the results so far.")
         limits = ["--limit", self.limit, "--delta-limit", self.delta_limit]
         typed("ledger", "open", ledger, "--dataset", self.dataset, *limits)
         typed("check", config, "--data", private, *of_private)

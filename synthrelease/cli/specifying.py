@@ -68,9 +68,9 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     apart = f"Pairs with a Cramer's V of {LEAST_STRENGTH:g} or more that no measured table preserves"
     in_tables = {pair for model in models for pair in gone & {*model.in_tables()} if model.measured(*pair) != "not known"}
     listed = {
-        "Pairs that the trial lost": [pair for pair in lost if pair not in in_tables],
-        "Pairs that the trial lost, although a table measures them": [pair for pair in lost if pair in in_tables],
-        f"{apart}{', and that the trial did not lose' * told}": strong,
+        "Pairs that were lost in the trial": [pair for pair in lost if pair not in in_tables],
+        "Pairs that were lost in the trial, although a table measures them": [pair for pair in lost if pair in in_tables],
+        f"{apart}{', and that were not lost in the trial' * told}": strong,
     }
     for words, named in listed.items():
         if named:
@@ -134,18 +134,18 @@ def commit(
     with new_file(file, "the commitment") as opened:
         opened.write(promise.dumped())
     named = promise.ledger
-    head = "no ledger" if named is None else f"ledger {named.dataset} at its head {named.head[:16]}"
+    head = "no ledger" if named is None else f"the ledger {named.dataset} with the head {named.head[:16]}"
     years = promise.years and f", and the plan and the thresholds of all {len(promise.years.epsilons_exact)} years"
-    screen.print(f"Wrote {file!s}. Keep this file unchanged. Publish this digest before the release is run:")
+    screen.print(f"Wrote {file!s}. Do not change this file. Before you run the release, publish this digest:")
     screen.print(f"SHA-256 {promise.digest}", soft_wrap=True)
     screen.print(
-        f"The commitment covers the configuration and the acceptance file (digest {promise.specification[:16]}...), "
-        f"synthrelease {promise.program}, {head}, and the planned charges, selection and criteria{years or ''}."
+        f"The commitment covers configuration and acceptance file (digest {promise.specification[:16]}...), planned charges, "
+        f"selection and criteria{years or ''}. It names synthrelease {promise.program} and {head}."
     )
     if promise.years is not None and promise.years.fallbacks and not promise.years.again:
         screen.print(
-            "The commitment does not cover a second release of a year. Commit to the configuration of the second release "
-            "(again = true) as well, and publish both digests."
+            "The commitment does not cover a second release of a year. Commit also to the configuration of the second release "
+            "(again = true), and publish both digests."
         )
 
 
@@ -162,7 +162,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 
     if out is not None and out.suffix != ".json":
-        raise OutputError(f"{out}: expected a file whose name ends in .json, found another. Nothing was written.")
+        raise OutputError(f"{out}: the name of the file must end in .json. Nothing was written.")
     print_or_write(schema_text(ACCEPTANCE_SCHEMA if acceptance else CONFIGURATION_SCHEMA), out)
 
 
@@ -214,8 +214,8 @@ def plan(
         _print_warnings(spec, rows)
         if isinstance(state := standing(spec, shortlist), Changed):
             err.print(
-                f"Changed since {state.by}: {state.parts}. `check`, `commit` and `release` refuse changed files. Rehearse them "
-                "(`synthrelease rehearse`), or use --unrehearsed.",
+                f"These parts were changed since {state.by}: {state.parts}. `check`, `commit` and `release` refuse changed "
+                "files. Rehearse them (`synthrelease rehearse`), or use --unrehearsed.",
                 style="yellow",
             )
         if not _published(config):  # a published specification has no card
@@ -234,7 +234,7 @@ def _write_worksheet(spec: ReleaseSpec, file: Path, rows: int | None) -> None:
 
     check_free_name(file, "a file")
     print_or_write(worksheet(spec, rows or usual_rows(spec)), file)
-    err.print("Print the page, or save it as PDF, from a browser.")
+    err.print("Print the page from a browser, or save it as PDF.")
 
 
 def _published(config: Path) -> bool:
@@ -255,17 +255,17 @@ def _read(config: Path) -> ReleaseSpec:
     try:
         content = config.read_bytes()
     except OSError as error:
-        raise InputError(f"{config}: expected a file that can be read, found {error.strerror}.") from None
+        raise InputError(f"{config}: the file cannot be read ({error.strerror}).") from None
     return read_specification(content, plugins=True)
 
 
 EXACT = (
-    "These are exact facts about private data. Keep them in the enclave, and do not change bounds, bins or categories because "
-    "of them. The number of rows that the rules keep is not shown."
+    "These facts about private data are exact. Keep them in the enclave. Do not use them to change bounds, bins or "
+    "categories. The number of rows that the rules keep is not shown."
 )
 UNREAD = (
-    "A release counts such texts as missing values and does not report them. Single typing errors need no correction. If all "
-    "values of a column look like this, correct the decimal sign, the delimiter or the date format in the configuration."
+    "A release counts such texts as missing values and does not report them. A few typing errors need no correction. If all "
+    "values of a column are affected, correct the decimal sign, the delimiter or the date format in the configuration."
 )
 
 MANY = (
@@ -278,14 +278,14 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
 
     screen.print(
-        f"Time and memory for one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
-        "docs/appendix/benchmarks.md (other machines can be several times faster or slower):"
+        f"One attempt with {rows or usual_rows(spec):,} rows needs, on one core of the machine in docs/appendix/benchmarks.md "
+        "(other machines can be several times faster or slower):"
     )
     for cost in attempt_costs(spec, rows):
         time = f"{cost.seconds:.0f} s" if cost.seconds >= 10 else f"{max(cost.seconds, 0.1):.1f} s"
-        screen.print(f"  {cost.family}: about {time}, {cost.megabytes} MB; grows {cost.grows}")
+        screen.print(f"  {cost.family}: about {time} and {cost.megabytes} MB; the time grows {cost.grows}")
     layout = finest(spec)
-    screen.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
+    screen.print(f"  These of the {len(layout.sizes)} columns have the most bins: {layout.largest()}.")
 
 
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
@@ -315,7 +315,7 @@ def _print_weighted(spec: ReleaseSpec) -> None:
             continue
         together = {column for table in measured_tables(spec) if name in table.columns for column in table.columns} - {name}
         columns = listing((column for column in spec.schema.names if column in together), 200) or "none"
-        screen.print(f"{answers}: {columns}, measured with {name}. To add another column, measure a table COLUMN:{name}.")
+        screen.print(f"{answers} exist for {columns}. To add another column, measure a table COLUMN:{name}.")
 
 
 def _print_models(spec: ReleaseSpec, rows: int) -> None:
@@ -323,13 +323,13 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
     if spec.models is None:
         return
     screen.print(
-        f"Named models: 95% intervals for {rows:,} rows, which reflect only the noise. Assumptions: all groups have the same "
-        "number of rows. The standard deviation of a column in a regression is a quarter of the distance between its limits. "
-        "The columns are uncorrelated."
+        f"Named models have these 95% intervals with {rows:,} rows, from the noise alone. The command assumes that all groups "
+        "have the same number of rows, that columns are uncorrelated, and that the standard deviation of a column in a "
+        "regression is a quarter of the distance between its limits."
     )
     for model in _models(spec, rows):
         told = ", ".join(f"{name} ± {half:.3g}" for name, half in model["half_widths"])
-        refused = "; may be refused" if model["may_be_refused"] else ""
+        refused = "; there may be no answer" if model["may_be_refused"] else ""
         screen.print(f"  {model['question']}: {told}{refused}", soft_wrap=True)
 
 
@@ -387,8 +387,8 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
     columns = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
     if columns:
         screen.print(
-            f"No measured table contains {listing(layout.columns[column] for column in sorted(columns))}. The released rows "
-            "would draw the bins of such a column with equal probability. Name each column in `tables`, or leave it out."
+            f"No measured table contains {listing(layout.columns[column] for column in sorted(columns))}. All bins of "
+            "such a column would have the same probability in the released rows. Name each column in `tables`, or leave it out."
         )
 
 
@@ -404,10 +404,10 @@ def _print_passed_by_noise(spec: ReleaseSpec) -> None:
         if isinstance(criterion, RelativeMarginalError) and criterion.answered_by is None:
             threshold = criterion.threshold_passed_by_noise(PASSED_BY_NOISE, SMALLEST_BIN)
             screen.print(
-                f"{criterion.name}: because of its noise, a ratio at the clip of {criterion.clip:g} passes the threshold of "
-                f"{criterion.threshold:g} with probability p = {criterion.passed_by_noise(SMALLEST_BIN):.1%}, if the smallest "
-                f"bin has {SMALLEST_BIN} rows. The threshold for p = {PASSED_BY_NOISE:.0%} is T' = {threshold:.3f} (Hod & "
-                "Canetti 2024, Proposition 6)."
+                f"{criterion.name}: because of the noise, a ratio of {criterion.clip:g} (the clip) passes the threshold of "
+                f"{criterion.threshold:g} with probability {criterion.passed_by_noise(SMALLEST_BIN):.1%}, if the smallest bin "
+                f"has {SMALLEST_BIN} rows. With a threshold of {threshold:.3f}, this probability is {PASSED_BY_NOISE:.0%} (Hod "
+                "& Canetti 2024, Proposition 6)."
             )
 
 
@@ -416,7 +416,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
     criteria_to_reconsider = doubts(spec, rows or usual_rows(spec))
     if criteria_to_reconsider:
-        screen.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
+        screen.print(f"Reconsider these criteria for {rows or usual_rows(spec):,} rows (no data were read):")
     for name, text in criteria_to_reconsider:
         screen.print(f"  {name}: {text}")
 
@@ -528,7 +528,7 @@ def check(
             counted = f"{rows.n_file} keys of the two tables (different values of {linked.key!r})"
         fits = rows.fits
         but = " except for the texts below" if fits and (rows.unread or rows.many) else ""
-        screen.print(f"{source}: {'fits' if fits else 'does not fit'} the specification{but}; {counted} in the file. {EXACT}")
+        screen.print(f"{source} {'fits' if fits else 'does not fit'} the specification{but}. The file has {counted}. {EXACT}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
             for text in texts:
                 screen.print(text, style="yellow")
@@ -540,13 +540,13 @@ def check(
             from synthrelease.releasing.release import check_numbers
 
             check_numbers(spec, source)
-            screen.print(f"Every row has a record number of its own in {spec.options.split.by!r}.")
+            screen.print(f"Every row has a different record number in {spec.options.split.by!r}.")
         spec.check_rows(rows.n_file)
         _print_warnings(spec, rows.n_file)
         check_possible(spec, rows.n_file)
     spec.check_limit()
     if not fits:
         raise InputError(
-            f"{source}: expected a file that fits, found columns that do not fit, named above. Nothing was spent. `release` "
-            "reads no row before the budget is charged. So it would spend the budget on this file without refusing it."
+            f"{source} does not fit: the lines above name the columns. Nothing was spent. Do not run `release` on this file: "
+            "it reads no row before the budget is charged, so it would spend the budget."
         )

@@ -34,26 +34,26 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
     if rehearsed is not None:
         chance = f"{percent(rehearsed.nothing)}{_at_most(rehearsed)}"
         yield (
-            f"Probability that the search finds no acceptable table and the budget is spent: {chance}. This is estimated "
+            f"With probability {chance}, the search finds no acceptable table, and the budget is spent. This is an estimate "
             f"from the rehearsal on public data, where {percent(rehearsed.acceptance)} of the rounds were accepted."
         )
         return
     if shortlist is not None:
         yield (
-            f"{shortlist} was made for another budget, other rounds or other criteria. No rehearsal estimates how often "
-            "this plan finds no acceptable table."
+            f"{shortlist} was made for another budget, other rounds or other criteria. So nobody has estimated how often this "
+            "plan finds no acceptable table."
         )
     if law is None:
         return
     chances = ", ".join(f"{percent(chance)} (1 in {rounds})" for rounds, chance in nothing_where(law).items())
     yield (
-        "The search has one round. If it is rejected, no table is found and the budget is spent."
+        "The search has one round. If this round is rejected, there is no table, and the budget is spent."
         if law.mean == 1
-        else "Probability that the search finds no acceptable table and the budget is spent, for assumed shares of accepted "
-        f"rounds: {chances}."
+        else "If the given share of rounds is acceptable, the search finds no table with this probability, and the budget is "
+        f"spent: {chances}."
     )
     if shortlist is None:
-        yield "To estimate the share of accepted rounds, run rehearse on public data, then plan --shortlist FILE."
+        yield "To estimate the share of accepted rounds, run `rehearse` on public data, then `plan --shortlist FILE`."
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
@@ -65,9 +65,9 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     return (
         f"The rehearsal found a cheaper plan: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}. On public data, the cheaper plan found no acceptable table with probability "
-        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. `synthrelease rehearse {quoted_path(config)} --data "
-        f"PUBLIC_FILE --out {quoted_path(shortlist.parent)} --adopt` writes the cheaper plan into the configuration. This "
-        "command continues with the present configuration."
+        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. This command continues with the present configuration. To "
+        f"write the cheaper plan into the configuration: `synthrelease rehearse {quoted_path(config)} --data PUBLIC_FILE --out "
+        f"{quoted_path(shortlist.parent)} --adopt`."
     )
 
 
@@ -132,7 +132,7 @@ def print_or_write(text: str, out: Path | None) -> None:
     try:
         out.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"{out}: expected a file that can be written ({error.strerror}).") from None
+        raise OutputError(f"{out}: the file cannot be written ({error.strerror}).") from None
     err.print(f"Wrote {out!s}.")
 
 
@@ -237,7 +237,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         alone = epsilon_of(spec.generation_budget, spec.budget.delta) if spec.budget.delta else None
         screen.print(
             f"generation = {decimal_text(spec.generation_budget)} is a rho, because some generators use zero-concentrated "
-            "privacy (docs/accounting.md)" + (f"; alone, it costs epsilon {float(alone):.4g}." if alone is not None else ".")
+            "privacy (docs/accounting.md)" + (f". It costs epsilon {float(alone):.4g} by itself." if alone is not None else ".")
         )
     if total.delta:
         screen.print(
@@ -245,7 +245,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
             "--delta-limit 1e-8`."
         )
     if total.delta > LARGE_DELTA:
-        screen.print("delta is large. Choose a delta far below 1 / number of rows (docs/accounting.md).", style="yellow")
+        screen.print("This delta is large. Choose a delta far below 1 / number of rows (docs/accounting.md).", style="yellow")
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
@@ -271,8 +271,8 @@ def refusals_in_words(spec: Any) -> list[str]:
     """Return a warning about what "error" reveals about a file, as a list; the list is empty if no column has this setting."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     warning = (
-        f"Not covered by epsilon: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. "
-        'A release therefore reveals that no record has one. Use "drop", "bin" or "clip", which reveal nothing.'
+        f"Epsilon does not cover {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. So "
+        'a release reveals that no record has such a value. Use "drop", "bin" or "clip", which reveal nothing.'
     )
     return [warning] if sentences else []
 
@@ -292,7 +292,7 @@ def said_in_words(spec: Any) -> list[str]:
     """Return sentences about the persons named in the files: who stated limits, who agreed to thresholds, and who signed."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
-    sources = [f"Limits and their sources: {'; '.join(limits)}."] if limits else []
+    sources = [f"Sources of the limits: {'; '.join(limits)}."] if limits else []
     return [*sources, *agreed, *([f"Signed by {' and '.join(spec.card.signed_by)}."] if spec.card.signed_by else [])]
 
 
@@ -323,7 +323,7 @@ def accepts_untried(spec: Any) -> bool:
 ROWS_IN_WORDS = {
     "whole": "Rows: the number of rows in the file is published. The specification excludes no row.",
     "counted": "Rows: the number of rows in the file is published. The number that passes the rules is estimated with noise. "
-    "The release uses that many rows minus {margin}, drawn at random.",
+    "The release uses as many rows as the estimate minus {margin}, drawn at random.",
     "stated": "Rows: the number of rows in the file is published. The number that passes the rules stays secret. The release "
     "uses {stated} rows, drawn at random. If fewer rows pass, rows of a public pattern are added. The table becomes less "
     "accurate, but the guarantee stays the same.",
@@ -336,10 +336,10 @@ ROWS_IN_WORDS = {
 def rounds_in_words(law: StoppingLaw | None) -> str:
     """Return a sentence on how often a release repeats its rounds."""
     if law is None:
-        return "Rounds: until one is accepted, without a limit. The guarantee does not cover a run that is stopped by hand."
+        return "Rounds: until a table is accepted, without a limit. The guarantee does not cover a run that somebody stops."
     if law.mean == 1:
         return "Rounds: one round. Keep the duration of the run secret."
-    return f"Rounds: {law.words}. Keep their number and the duration of the run secret."
+    return f"Rounds: {law.words}. Keep the number of rounds and the duration of the run secret."
 
 
 def _stated(charge: Charge) -> str:

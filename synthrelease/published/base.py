@@ -318,7 +318,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     """
     key = parse_public_key(key_file(path))
     if key is None:
-        raise SigningError(f"{path}: the key cannot be used: expected an Ed25519 public key in PEM, found something else.")
+        raise SigningError(f"{path}: this file is no Ed25519 public key in PEM.")
     return key
 
 
@@ -372,7 +372,7 @@ def key_file(path: Path) -> bytes:
             return file.read(_MAX_KEY_BYTES)
     except OSError as error:
         problem = error.strerror
-    raise SigningError(f"{path}: the key file cannot be read ({problem}): expected a key file, found no readable key.")
+    raise SigningError(f"{path}: the key file cannot be read ({problem}).")
 
 
 # SHA256SUMS: the checksum of every other file, in the layout that `sha256sum --check` reads.

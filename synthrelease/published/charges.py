@@ -401,7 +401,7 @@ class SelectionPart(Part):
         ValueError : when the part does not state exactly one valid distribution.
         """
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
-            raise ValueError("expected exactly one distribution of the number of rounds")
+            raise ValueError("the number of rounds must have exactly one distribution")
         if self.rounds is not None:
             return SelectionRule(rounds=FiniteLaw.of({int(k): Fraction(share) for k, share in self.rounds.items()}))
         shape = None if self.shape is None else Fraction(self.shape)

@@ -33,21 +33,21 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
     """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
-        yield f"that {rows} rows of a private file were kept and counted"
+        yield f"that a private file had {rows} rows that the rules keep, and that they were counted"
     elif (persons := document.domain.persons) is not None:
         yield f"that a private file of {persons} persons was counted, and that the release used {rows} of their rows"
         yield "that each key is one person, and that the first rows of each person were chosen as the specification says"
     else:
         yield f"that a private file of {in_file} rows was counted, and that the release used {rows} of them"
-    yield "that noise was drawn as it should be: a released figure can be any number on the grid of its noise"
+    yield "that noise was drawn as stated: somebody could have invented the released values"
     if any(part.noise_bound is not None for part in document.criteria):
-        yield "how far noise moves the figures to which none is added (their intervals are estimates)"
+        yield "the error of values that come from a noisy fitted line (their intervals are estimates)"
     which, drawn_from = "that the configuration", document.selection.configurations
     if drawn_from > 1:
         which = f"which of the {drawn_from} configurations was drawn, and that it"
-    yield f"{which} made these rows: they can be any rows that fit the bins, the rules and the promised counts"
+    yield f"{which} made these rows: somebody could have invented rows that fit the bins, the rules and the counts"
     if MEASUREMENTS in document.files:
-        yield "that the noisy tables count the private file: each number can be any that fits the number of rows"
+        yield "that the noisy tables count the private file: somebody could have invented counts that fit the number of rows"
     records = document.guarantee.person.records
     if document.domain.persons is None:
         yield f"that no person has more than {records} record{'s' if records > 1 else ''} in the file"
@@ -141,10 +141,10 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
         check_format(content, (FORMAT,))
         return CommitmentPart.model_validate_json(content), sha256(content)
     except OSError as error:
-        problem = f"a file that cannot be read ({error.strerror})"
+        problem = f"the file cannot be read ({error.strerror})"
     except Unexpected as error:
         raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        problem = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole file'}"
-    raise InputError(f"{path}: the commitment cannot be read: expected a file of `synthrelease commit`, found {problem}.")
+        problem = f"{dotted(first['loc']) or 'the whole file'}: {first['msg'].lower()}"
+    raise InputError(f"{path}: this is no commitment as `synthrelease commit` writes it. {problem[0].upper()}{problem[1:]}.")

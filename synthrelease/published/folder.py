@@ -236,16 +236,16 @@ class PublishedRelease:
             associations = self.associations
         except (ValueError, BudgetError):
             raise InputError(
-                f"{self.folder}: the associations of this release cannot be computed: expected a known generator and its "
-                "charge in release.json, found other settings. Does `synthrelease verify` find the release in order?"
+                f"{self.folder}: the associations of this release are unknown, because release.json does not state a known "
+                "generator and its charge. Check the release with `synthrelease verify`."
             ) from None
         known = list(dict.fromkeys([*associations.names, *associations.layout.columns]))
         if unknown := [name for name in columns if name not in known]:
             guess = closest(unknown[0], known)
             hint = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(f"{self.folder}: no column has this name: expected {listing(known)}, found {unknown[0]!r}.{hint}")
+            raise InputError(f"{self.folder}: no column is named {unknown[0]!r}. The columns are {listing(known)}.{hint}")
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
-            raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
+            raise InputError(f"carries: name two or three different columns, not {listing(columns) or 'none'}.")
         try:
             return associations.of(*columns)
         except Unexpected as error:
@@ -343,8 +343,7 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
     except ValueError:
         pass
     raise InputError(
-        f"{release.folder}: criterion {score.name!r}: the parameters of the criterion do not fit its kind: expected "
-        f"parameters of the kind {score.kind}, found other parameters."
+        f"{release.folder}: criterion {score.name!r}: release.json states settings that the kind {score.kind} does not have."
     )
 
 
@@ -377,8 +376,8 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
     """
     folder = checked_path(folder)
     if not folder.is_dir():
-        problem = "no such folder" if not folder.exists() else "a file"
-        raise InputError(f"{folder}: not a folder of a release: expected release.json, tables and checksums, found {problem}.")
+        problem = "there is no such folder" if not folder.exists() else "this is a file"
+        raise InputError(f"{folder}: {problem}. Name the folder of a release, with release.json, tables and checksums.")
     path = folder / "release.json"
     document = document_of(path)
     columns = tuple(part.published() for part in document.columns)
@@ -426,16 +425,16 @@ def release_of(
 
 
 def _text(path: Path) -> str:
-    problem = "no such file"
+    problem = "there is no such file"
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         pass
     except UnicodeDecodeError:
-        problem = "a file that is not"
+        problem = "it is not in UTF-8"
     except OSError as error:
-        problem = f"something that cannot be read ({error.strerror})"
-    raise InputError(f"{path}: the file cannot be read: expected a file of a release, in UTF-8; found {problem}.")
+        problem = str(error.strerror)
+    raise InputError(f"{path}: this file of the release cannot be read: {problem}.")
 
 
 def document_of(path: Path) -> ReleaseDocument:
@@ -511,7 +510,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
         problem = error
     else:
         if len(rows) != document.n_rows:
-            raise InputError(f"{path}: the table contradicts release.json: expected {document.n_rows} rows, found {len(rows)}.")
+            raise InputError(f"{path}: the table has {len(rows)} rows, but release.json states {document.n_rows}.")
         return np.stack(rows.bins, axis=1, dtype=np.min_scalar_type(max(shape.layout.sizes))), rows.weights
     raise InputError(f"{path}: {problem}.")
 
@@ -523,7 +522,7 @@ def _on_disk(path: Path) -> Content:
     ------
     InputError : when the folder has no such file.
     """
-    problem = "no such file"
+    problem = "there is no such file"
     try:
         with path.open("rb") as opened:
             marked = opened.read(len(BOM_UTF8)) == BOM_UTF8
@@ -532,4 +531,4 @@ def _on_disk(path: Path) -> Content:
         pass
     except OSError as error:
         problem = error.strerror or problem
-    raise InputError(f"{path}: a file of the release is missing or unreadable: expected a file of a release; found {problem}.")
+    raise InputError(f"{path}: this file of the release cannot be read: {problem}.")

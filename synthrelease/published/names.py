@@ -54,10 +54,10 @@ FORMATS = FurtherNames(
     words={
         "members.dta": "the same members for Stata 14 and later, with the key of their root",
         "members.sav": "the same members for SPSS and SAS, with the key of their root",
-        "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a for a missing value",
-        "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 for a missing value",
-        "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
-        "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
+        "data.dta": "the same rows for Stata 14 and later: bins are numbered and have value labels; .a is a missing value",
+        "data.sav": "the same rows for SPSS and SAS: bins are numbered and have value labels; -1 is a missing value",
+        "read.R": "a script for R: reads the rows as factors, the representative values of bins, and the criterion values",
+        "read.do": "a script for Stata: adds the representative values of bins to data.dta, and shows the criterion values",
         "estimates.dta": "the same estimates for Stata 14 and later",
         "estimates.sav": "the same estimates for SPSS and SAS",
     },
@@ -74,10 +74,10 @@ FORMATS = FurtherNames(
 
 CATALOGUES = FurtherNames(
     words={
-        "dcat.jsonld": "an entry for catalogues of data: DCAT-AP 3 with the fields of HealthDCAT-AP, as JSON-LD",
+        "dcat.jsonld": "an entry for data catalogues (DCAT-AP 3 with the fields of HealthDCAT-AP, as JSON-LD)",
         "dcat.ttl": "the same entry as Turtle",
-        "croissant.json": "the same schema for tools of machine learning: Croissant 1.0",
-        "ddi.xml": "a codebook for archives: DDI-Codebook 2.5, with the frequencies of all categories",
+        "croissant.json": "the schema of the columns for machine learning tools (Croissant 1.0)",
+        "ddi.xml": "a codebook for archives, with the frequencies of all categories (DDI-Codebook 2.5)",
     },
     documents={"dcat": ("dcat.jsonld", "dcat.ttl"), "croissant": ("croissant.json",), "ddi": ("ddi.xml",)},
     packages={"dcat": "rdflib"},
@@ -161,7 +161,7 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
         without |= {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)} & {
             *documents(document)
         }
-    return {name: f"There is no {name}: documents of version {document.written_by} have none." for name in sorted(without)}
+    return {name: f"There is no {name}, because version {document.written_by} did not write it." for name in sorted(without)}
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:

@@ -99,13 +99,13 @@ class SplitPart(Part):
     @model_validator(mode="after")
     def _there_is_one(self) -> SplitPart:
         if self.piece > self.of:
-            raise ValueError(f"The number of the piece is impossible: expected a piece from 1 to {self.of}, found {self.piece}")
+            raise ValueError(f"there is no piece {self.piece}: the pieces are 1 to {self.of}")
         return self
 
     @property
     def left_out(self) -> str:
         """A sentence on the excluded rows of the other pieces."""
-        return f"Rows of other pieces of the register were left out ({self.of - 1} of {self.of})."
+        return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
         """Return the standard deviation of a share in the rows that the release used, if `share` is the share of all rows of
@@ -149,7 +149,7 @@ class MembersPart(Part):
     @model_validator(mode="after")
     def _of_its_columns(self) -> MembersPart:
         if not set(self.whole) <= set(self.columns) or self.least > self.most:
-            raise ValueError("members: expected columns of members, and a largest number that is not below the smallest")
+            raise ValueError("members: a column is no column of members, or the largest number is below the smallest")
         return self
 
     @classmethod
@@ -249,14 +249,14 @@ class CalibrationPart(Part):
     @property
     def described(self) -> str:
         """Return the description of the weights in the documentation of the column."""
-        return f"Raked to: {self.source}" if self.margins else f"Number of its class of {self.start}."
+        return f"Raked to: {self.source}" if self.margins else f"Representative value of the row's class of {self.start}."
 
     @property
     def beyond(self) -> str:
         """Return the statement about the totals that nobody can check from the bundle, as part of a sentence."""
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
-        return f"that the totals of the weights were published, as is stated: {self.source}"
+        return f"that the totals of the weights were published as stated ({self.source})"
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
@@ -297,7 +297,7 @@ def _margin(part: MarginPart, labels: dict[str, tuple[str, ...]]) -> Margin:
     for column, groups in zip(part.columns, part.groups, strict=True):
         of_bin = [(label, index) for index, group in enumerate(groups) for label in group.bins]
         if sorted(label for label, _ in of_bin) != sorted(labels[column]):
-            raise ValueError("each released bin in one group")
+            raise ValueError("a margin does not put each released bin into one group")
         into.append(tuple(dict(of_bin)[label] for label in labels[column]))
     margin = Margin(
         columns=tuple(part.columns),
@@ -306,7 +306,7 @@ def _margin(part: MarginPart, labels: dict[str, tuple[str, ...]]) -> Margin:
         totals=tuple(float(total) for total in part.totals),
     )
     if margin.table.shape != margin.shape or not margin.total > 0:
-        raise ValueError("a total for each combination of groups, one of them above 0")
+        raise ValueError("a margin lacks a total, or all its totals are 0")
     return margin
 
 
@@ -449,7 +449,7 @@ class SeriesPart(Part):
     years : the plan over years; absent without such a plan.
     """
 
-    beyond: ClassVar[str] = "that there are no releases of the same register but those that are named"
+    beyond: ClassVar[str] = "that release.json names all releases of the same register"
     name: str
     earlier: list[EarlierPart]
     corrects: CorrectedPart | None
@@ -654,7 +654,7 @@ class GeographyPart(Part):
     @model_validator(mode="after")
     def _different(self) -> GeographyPart:
         if len({level.column for level in self.levels}) < len(self.levels):
-            raise ValueError("Two levels name the same column: expected a different column for each level")
+            raise ValueError("two levels name the same column")
         return self
 
     @property
@@ -690,7 +690,7 @@ class MarksPart(Part):
     @model_validator(mode="after")
     def _different(self) -> MarksPart:
         if len({group.column for group in self.groups}) < len(self.groups):
-            raise ValueError("Two groups name the same column: expected a different column for each group")
+            raise ValueError("two groups name the same column")
         return self
 
     @property

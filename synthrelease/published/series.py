@@ -29,7 +29,7 @@ def read(content: bytes) -> ReleaseDocument:
         return read_leniently(content)
     except Unexpected as error:
         problem = str(error)
-    raise InputError(f"[series]: the earlier release cannot be read: expected the file release.json of a release; {problem}.")
+    raise InputError(f"[series]: release.json of the earlier release cannot be read: {problem}.")
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
@@ -163,17 +163,17 @@ def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
     """Yield the changes of bins and rules between two releases, each as a sentence."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
-    yield from (f"The column {name} is no longer there." for name in old_columns if name not in new_columns)
+    yield from (f"The column {name} was removed." for name in old_columns if name not in new_columns)
     for name in new_columns:
         if name in old_columns:
             yield from _changed_column(old_columns[name], new_columns[name])
     rules = [{(rule.never, rule.applies_to) for rule in document.rules} for document in (old, new)]
     yield from (f"A rule is new: never {rule.never}." for rule in new.rules if (rule.never, rule.applies_to) not in rules[0])
     yield from (
-        f"A rule is no longer there: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
+        f"A rule was removed: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
     )
     if old.minimum_count != new.minimum_count:
-        yield f"Every row occurs at least {so_many(new.minimum_count, 'time')}; it was {old.minimum_count}."
+        yield f"Every row occurs at least {so_many(new.minimum_count, 'time')}; before, the minimum was {old.minimum_count}."
 
 
 def _changed_column(old: ColumnPart, new: ColumnPart) -> Iterator[str]:
@@ -182,9 +182,9 @@ def _changed_column(old: ColumnPart, new: ColumnPart) -> Iterator[str]:
         come = [label for label in new.labels if label not in old.labels]
         if gone or come:
             listed = [f"{word} {', '.join(labels[:8])}{' and more' if len(labels) > 8 else ''}" for word, labels in
-                     (("without", gone), ("new:", come)) if labels]  # fmt: skip
-            yield f"{new.name} has {len(new.bins)} bins, and had {len(old.bins)}: {'; '.join(listed)}."
+                     (("removed:", gone), ("new:", come)) if labels]  # fmt: skip
+            yield f"{new.name} now has {len(new.bins)} bins; before, it had {len(old.bins)} ({'; '.join(listed)})."
         else:
-            yield f"Bins of {new.name} with the same labels hold other values."
+            yield f"Bins of {new.name} have the same labels, but contain other values."
     elif old.bounds != new.bounds:
-        yield f"The public bounds of {new.name} are others."
+        yield f"The public bounds of {new.name} changed."

@@ -148,8 +148,8 @@ class LabelledBins:
             unknown = of_texts[indices] < 0
             if unknown.any():
                 row = int(np.argmax(unknown))
-                expected = f"a bin of {self._name!r} ({listing(self._places)}) in line {line + row}"
-                raise TableError(f"a value is wrong: expected {expected}, found {cut(str(column[row].as_py()), 40)!r}")
+                text, known = cut(str(column[row].as_py()), 40), listing(self._places)
+                raise TableError(f"line {line + row} has {text!r}, which is no bin of {self._name!r} ({known})")
         if np.array_equal(of_texts[:-1], np.arange(missing)):
             return indices.astype(self._kind)
         bins: np.ndarray = of_texts.astype(self._kind)[indices]
@@ -168,10 +168,10 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
     for batch in batches:
         bins = [bins_of.bins(batch[name], line) for name, bins_of in zip(shape.names, labelled, strict=True)]
         if shape.marked and {str(mark) for mark in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
-            raise TableError(f"the column {SYNTHETIC!r} has a wrong value: expected {MARK} in every row, found something else")
+            raise TableError(f"the column {SYNTHETIC!r} is not {MARK} in every row")
         weights = _numbers(batch, WEIGHT) if shape.weighted else None
         if weights is not None and not ((weights >= 0) & (weights < np.inf)).all():
-            raise TableError(f"a weight is wrong: expected numbers of at least 0 as {WEIGHT!r} in all rows, found other values")
+            raise TableError(f"a value of {WEIGHT!r} is no number of at least 0")
         keys = _numbers(batch, shape.key) if shape.key else np.zeros(0, dtype=np.int64)
         yield RowsBatch(bins=bins, weights=weights, keys=keys)
         line += batch.num_rows
@@ -185,7 +185,7 @@ def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
     TableError : when a row has no number in this column.
     """
     if batch[name].null_count:
-        raise TableError(f"the column {name!r} has gaps: expected a number in every row, found rows without a number")
+        raise TableError(f"the column {name!r} has rows without a number")
     return np.from_dlpack(batch[name])
 
 
@@ -221,20 +221,17 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
     header = [*first, *shape.header]
     numbers = {shape.key: "whole numbers", WEIGHT if shape.weighted else "": "numbers"}
     with_numbers = "".join(f", with {kind} as {name!r}" for name, kind in numbers.items() if name)
-    problem = f"the lines cannot be read: expected lines of {listing(header)} as CSV in UTF-8{with_numbers}, found other lines"
+    problem = f"the lines cannot be read as CSV in UTF-8 with the columns {listing(header)}{with_numbers}"
 
     def ragged(row: arrow.InvalidRow) -> str:
         nonlocal problem
-        problem = f"line {row.number} has a wrong length: expected {row.expected_columns} values, found {row.actual_columns}"
+        problem = f"line {row.number} has {row.actual_columns} values; it must have {row.expected_columns}"
         return "error"
 
     try:
         with opened(content) as file:
             if not _is_plain(file):
-                raise TableError(
-                    "the file has a byte order mark or an unclosed quotation mark: expected a CSV file without a byte order "
-                    "mark and with quotes in pairs, found another file"
-                )
+                raise TableError("the file has a byte order mark or an unclosed quotation mark")
             reader = arrow.open_csv(
                 file,
                 arrow.ReadOptions(use_threads=False, block_size=_BLOCK),
@@ -243,7 +240,7 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
             )
             if reader.schema.names != header:
                 found = listing(reader.schema.names) or "none"
-                raise TableError(f"the header is wrong: expected the columns {listing(header)} in the header, found {found}")
+                raise TableError(f"the header names the columns {found}; it must name {listing(header)}")
             while (batch := next(reader, None)) is not None:
                 yield batch
         return
@@ -351,16 +348,16 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
     roots, members = RowsBatch.joined(of_roots, part), RowsBatch.joined(of_members, shape_of_members(shape))
     n = len(roots)
     if not np.array_equal(roots.keys, np.arange(1, n + 1)):
-        raise TableError(f"the keys of the roots are wrong: expected {part.key!r} to be 1, 2, 3 and so on, found other keys")
+        raise TableError(f"the keys of the roots ({part.key!r}) are not 1, 2, 3 and so on")
     number = linked.numbers(roots.bins[part.names.index(linked.size)])
     of_row = np.repeat(np.arange(n), number)
     if not np.array_equal(members.keys[: len(of_row)], of_row + 1):
         raise TableError(
-            "the members do not fit the roots: expected the members of each root one after the other, as many as "
-            f"{linked.size!r} says, found other members"
+            "the members do not agree with the roots: each root must have its members one after the other, as many as "
+            f"{linked.size!r} says"
         )
     if len(members) > len(of_row):
-        raise TableError("the file of members is too long: expected no member after the members of the last root, found more")
+        raise TableError("the file of members has further rows after the members of the last root")
     columns = dict(zip((shape.names.index(name) for name in part.names), roots.bins, strict=True))
     place_of_row = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
     for bins, indices in zip(members.bins, slots_of(shape), strict=True):
@@ -529,7 +526,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
         weighted += [batch] if shape.weighted else []
     total = tally.total()
     if not len(total):
-        raise TableError(f"the table is empty: expected rows of {len(shape.header)} values, found no rows")
+        raise TableError("the table has no rows")
     return ReleasedTable(
         labels=shape.labels,
         ordered=shape.ordered,
@@ -550,7 +547,7 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
     cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
-        raise TableError("equal rows have different weights: expected the same weight for equal rows, found different weights")
+        raise TableError("equal rows have different weights")
     return of_cells
 
 
@@ -599,19 +596,19 @@ def _parquet_batches(
     except (pa.ArrowException, OSError):
         file = None
     if file is None:
-        raise TableError("the file cannot be read: expected a Parquet file, found something else")
+        raise TableError("the file cannot be read as a Parquet file")
     if schema.names != shape.header:
-        raise TableError(f"the columns are wrong: expected {listing(shape.header)}, found {listing(schema.names) or 'none'}")
+        raise TableError(f"the columns are {listing(schema.names) or 'none'}; they must be {listing(shape.header)}")
     if schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("the metadata are wrong: expected the metadata that synthrelease writes, found other metadata")
+        raise TableError("the metadata are not those that synthrelease writes")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError("a column has a wrong type: expected dictionaries of labels, ordered like the bins, found other types")
+        raise TableError("a column is no dictionary of labels that are ordered like the bins")
     if not footer.num_rows and most is None:
-        raise TableError(f"the table is empty: expected rows of {len(shape.header)} values, found no rows")
+        raise TableError("the table has no rows")
     if most is not None and footer.num_rows > most:
-        raise TableError(f"the table is too long: expected at most {most} rows, found {footer.num_rows} rows")
+        raise TableError(f"the table has {footer.num_rows} rows; at most {most} are possible")
     _check_footer(footer, n_rows, sum(len(label.encode()) for labels in shape.labels for label in labels))
     batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
@@ -631,7 +628,7 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         return next(batches, None)
     except (pa.ArrowException, OSError):
         pass
-    raise TableError("the file cannot be read: expected a Parquet file, found something else")
+    raise TableError("the file cannot be read as a Parquet file")
 
 
 _BUFFER = 2**16  # Bytes of each column that are read at once
@@ -649,7 +646,7 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}
     if n_rows is not None and footer.num_rows != n_rows:
-        raise TableError(f"the number of rows is wrong: expected {n_rows} rows, found {footer.num_rows} rows")
+        raise TableError(f"the table has {footer.num_rows} rows; release.json states {n_rows}")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
-        raise TableError("the number of values is wrong: expected one value for each row and column, found another number")
+        raise TableError("the file does not have one value for each row and column")

@@ -117,13 +117,13 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     document = read_leniently(content)
     prior = f"the prior {folder}"
     if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
-        raise InputError(f"{prior}: expected a release whose files agree with its release.json, found other files.")
+        raise InputError(f"{prior}: the files do not agree with its release.json.")
     if content not in spec.earlier:
-        raise InputError(f"{prior}: expected a release that [series] earlier names, to add up its cost; found another release.")
+        raise InputError(f"{prior}: [series] earlier must name this release, so that its cost is added up.")
     _check_neighbours(prior, document, spec)
     missing = [name for name in spec.schema.names if name not in published.by_name]
     if missing:
-        raise InputError(f"{prior}: expected the columns of this release, found no {listing(missing)}.")
+        raise InputError(f"{prior}: it lacks {listing(missing)}. A prior needs all columns of this release.")
     digits = []
     for column in spec.schema.columns:
         binnings = [column.alternatives[name] for name in spec.space.binnings[column.name]]
@@ -150,7 +150,7 @@ def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) 
     names = ("neighbours", "unit", "record", "records of a person", "key of a person")
     for name, is_, was in zip(names, expected, earlier, strict=True):
         if is_ != was:
-            raise InputError(f"{prior}: expected a release with the same {name} ({is_}), found another ({was}).")
+            raise InputError(f"{prior}: {name} must be the same in both releases, but is {was} there and {is_} here.")
 
 
 def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
@@ -162,12 +162,12 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
     """
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
-        raise InputError(f"{prior}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
+        raise InputError(f"{prior}: the column {column.name} has the kind {old.kind}. It must have the kind {column.kind}.")
     for bin_number, label in enumerate(old.labels):
         held = np.flatnonzero(_touched(old, bin_number, column))
         whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in binnings)
         if not whole:
-            raise InputError(f"{prior}: expected bins of {column.name}, each in one bin of this release, found {label!r}.")
+            raise InputError(f"{prior}: the bin {label!r} of {column.name} is not inside one bin of this release.")
         atoms_of_bins[bin_number] = held[0]
     return atoms_of_bins
 
@@ -204,8 +204,8 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
     """
     for part, most in spec.row_limits():
         if n > most:
-            ending = "The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent."
-            raise BudgetError(f"Refused: {part} takes at most {most} rows, found {n}. {ending}")
+            ending = "Nothing was published. The whole planned budget counts as spent." if spent else "Nothing was spent."
+            raise BudgetError(f"Refused: {part} supports at most {most} rows, and there are {n}. {ending}")
 
 
 @dataclass(frozen=True, kw_only=True)

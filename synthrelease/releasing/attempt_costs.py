@@ -129,11 +129,11 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
     needed, available = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if available is not None and needed > available:
         heaviest = max(attempt_costs(spec, rows), key=lambda cost: cost.megabytes)
-        coarser = f" Use coarser bins, first of {finest(spec).largest()}, or other generators than {heaviest.family!r}."
+        coarser = f" Use coarser bins of {finest(spec).largest()}, or another generator than {heaviest.family!r}."
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else coarser
         raise ResourceError(
-            f"Refused: expected a run that fits into the memory of this machine, {available} MB; found one that needs about "
-            f"{needed} MB. Nothing was spent.{fewer}"
+            f"Refused: the run needs about {needed} MB of memory, and this machine has {available} MB. Nothing was "
+            f"spent.{fewer}"
         )
 
 
@@ -156,7 +156,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
     if needed > available:
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
         raise ResourceError(
-            f"Refused: a dry run on made-up rows shows that the run needs about {needed} MB, and this machine has {available} "
+            f"Refused: by a trial on made-up rows, the run needs about {needed} MB of memory, and this machine has {available} "
             f"MB. Nothing was spent.{fewer}"
         )
 
@@ -207,13 +207,16 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""
     elif (public := rows_tried(spec)) is not None:
-        n, source = public, " (the number of the public file; give that of the private file with --rows)"
+        n, source = public, " (as in the public file; state the rows of the private file with --rows)"
     else:
-        n, source = usual_rows(spec), " (an assumption; give the number of the file with --rows)"
+        n, source = usual_rows(spec), " (an assumption; state the rows of the file with --rows)"
     expected = f"a threshold that at least one table of {n:,} rows{source} can meet"
     problems = [
         Problem(
-            file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that is never met: {text.rstrip('.')}"
+            file=spec.path,
+            path=f"criteria {name!r}",
+            expected=expected,
+            found=f"a threshold that none meets: {text.rstrip('.')}",
         )
         for name, text in doubts(spec, n)
         if isinstance(text, NobodyPasses)

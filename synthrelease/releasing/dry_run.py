@@ -194,15 +194,16 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         return part()
     except MemoryError:
         problem = ResourceError(
-            f"Refused: {tried} needs more memory than this machine has, on a made-up table of {ROWS} rows. Nothing was spent."
+            f"Refused: even with a made-up table of {ROWS} rows, {tried} needs more memory than this machine has. Nothing was "
+            "spent."
         )
     except Exception as error:
         if isinstance(error, SynthreleaseError) and not isinstance(error, PrivateFailure):
             raise
         # the data are made up, so the message of the error is public
         cause = "a failure while counts are read" if isinstance(error, PrivateFailure) else f"{failure_of(error)} ({error})"
-        expected = f"an attempt that can be run, tried on a made-up table of {ROWS} rows"
-        found = f"{cause} in {tried}. Every round could fail. Nothing was read and nothing was spent"
+        expected = f"settings that work on a made-up table of {ROWS} rows"
+        found = f"{cause} in {tried}. Every round could fail. Nothing was read, and nothing was spent"
         problem = SpecError.at(spec.path, "generators" if configuration else "criteria", expected, found)
     raise problem
 

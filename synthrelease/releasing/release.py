@@ -117,7 +117,7 @@ def split_register(
     opened = load_ledger(ledger, expect_head=expect_head)
     check_unsplit(ledger, opened.statement())
     if not data.is_there():
-        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was split.")
+        raise InputError(f"{data}: there is no such file. Nothing was split.")
     secret, key_file = SplitKey(secret_bytes(BYTES)), key or key_beside(ledger)
     register = _numbers(data, spec, spec.options.split, secret, "Nothing was split.").digest()
     write_key(key_file, secret)
@@ -150,22 +150,20 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
         return None
     if ledger is None:
         raise BudgetError(
-            "Refused: a release of one piece of a register is charged to this piece. Only the ledger of the register "
-            "contains the pieces. Name this ledger with --ledger FILE. Nothing was spent."
+            "Refused: the release reads one piece of a register, and only the ledger of the register knows the pieces. Name "
+            "this ledger with --ledger FILE. Nothing was spent."
         )
     split = load_ledger(ledger, dataset=known.dataset, expect_head=known.expect_head).statement().split
     if split is None or split.pieces != rule.of:
-        noted = "none" if split is None else f"one into {split.pieces}"
-        raise BudgetError(
-            f"Refused: expected {ledger} to note a split of the register into {rule.of} pieces, as [split] says, found "
-            f"{noted}. {'`synthrelease ledger split` makes it, once. ' if split is None else ''}Nothing was spent."
-        )
+        noted = "no split of the register" if split is None else f"a split of the register into {split.pieces} pieces"
+        advice = "Split the register once with `synthrelease ledger split`. " if split is None else ""
+        raise BudgetError(f"Refused: {ledger} has {noted}, but [split] names {rule.of} pieces. {advice}Nothing was spent.")
     key_file = known.key or key_beside(ledger)
     key = read_key(key_file)
     if key.digest != split.key:
         raise InputError(
-            f"{key_file}: expected the key with the digest {split.key[:16]}, by which {ledger} is split, found the key "
-            f"{key.digest[:16]}. Restore the right key: another key would put records into other pieces. Nothing was spent."
+            f"{key_file}: this key has the digest {key.digest[:16]}, but {ledger} was split by the key {split.key[:16]}. "
+            "Restore that key: another key would put records into other pieces. Nothing was spent."
         )
     return PieceOfRegister(key=key, rule=rule, register=split.register)
 
@@ -246,13 +244,13 @@ def release(
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
     table = divided(private, spec.options.partition, spec.plan.once)
-    progress("fitting and measuring what all rounds share")
+    progress("measuring and fitting the parts that all rounds share")
     prepared = prepare(spec, table, priors)
-    progress("selecting a dataset that meets all criteria")
+    progress("searching for a table that meets all criteria")
     accepted = select_by(spec.selection_rule, partial(one_round, spec, table, prepared), jobs)
     if accepted is None:
         return None
-    progress("releasing the figures")
+    progress("drawing the noise of the released values")
     scores = released_figures(spec, accepted, table, prepared)
     models = released_models(spec, accepted, table)
     return Release(
@@ -289,20 +287,20 @@ def read_private(
     Spends the charge of the number of rows, if there is one (`resizing.resize`).
     """
     if (None if piece is None else piece.rule) != spec.options.split:
-        raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
+        raise BudgetError("Refused: the piece of the register is not the one that [split] names. No private count was read.")
     rows = ingest(data, spec.schema, spec.input, spec.raw, piece, spec.unit)
     some_rows = piece is not None or spec.unit.key is not None
     if rows.is_public(public) or (some_rows and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
-            f"Refused: {data} contains the rows of a table that the configuration calls public: a prior, or the public file of "
-            "the rehearsal. A release that starts from the private rows themselves protects nobody. Nothing was published; "
-            "the whole planned budget counts as spent."
+            f"Refused: {data} has the same rows as a table that should be public (a prior, or the file of the rehearsal). A "
+            "release that starts from the private rows protects nobody. Nothing was published. The whole planned budget counts "
+            "as spent."
         )
     if piece is not None and spec.rows.stated is not None and spec.rows.stated * piece.rule.of > rows.n_file:
-        most = f"{rows.n_file // piece.rule.of}, the rows of one of {piece.rule.of} pieces"
+        most = f"One of {piece.rule.of} pieces has about {rows.n_file // piece.rule.of} rows"
         raise InputError(
-            f"{data}: [input] rows: expected at most {most}, found {spec.rows.stated}. Nothing was published; the whole "
-            "planned budget counts as spent."
+            f"{data}: [input] rows = {spec.rows.stated} is too large. {most}. Nothing was published. The whole planned budget "
+            "counts as spent."
         )
     spec.check_rows(rows.n_file)
     private = resize(rows, spec.rows, spec.raw, spec.plan.once)

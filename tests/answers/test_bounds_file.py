@@ -78,7 +78,7 @@ def test_a_mean_of_the_file_leaves_room_for_where_in_its_bin_each_value_lies() -
     assert found.high == pytest.approx(max(means), abs=1e-6)
     assert (found.binned_low, found.binned_high) != (found.low, found.high)
     [line] = [line for line in str(found).splitlines() if line.startswith("  the file")]
-    assert "for the mean of the exact values" in line
+    assert "(exact values)" in line
     assert "for the mean of representative values" in line
     assert bound(release_with(**LIMITS), mean="b").binned_low is None
 

@@ -87,4 +87,4 @@ def test_a_command_that_reads_nothing_private_speaks_of_no_budget(folder, monkey
     assert "7461" not in said
     monkeypatch.setattr("synthrelease.spec.load.load_spec", fail)
     code, said = said_by(monkeypatch, capsys, "check", str(folder))
-    assert "If private data had been read, the planned budget counts as spent" in said
+    assert "If the run had read private data, the planned budget counts as spent" in said

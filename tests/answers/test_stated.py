@@ -110,7 +110,7 @@ def test_the_card_and_the_loaded_release_say_the_same(tmp_path: Path) -> None:
     page, plain = files["README.html"].decode(), files["README.md"].decode()
     for one in asked:
         said = verdict(loaded, one)
-        assert f'<td data-label="statement">{said.word}</td>' in page
+        assert f'<td data-label="error">{said.word}</td>' in page
         assert f"| {said.word} |" in plain
     assert "Asked &lt;every&gt; day" in page
     assert question(asked[2]) == "mean of year where face == 'head', minus that with face == 'tail'"
@@ -172,7 +172,7 @@ def test_release_json_and_card_have_the_estimates_of_intended_queries(measured: 
     for asked in release.intended[:2]:
         said = verdict(release, asked)
         assert "95% interval" in said.estimated
-        assert f'<td data-label="estimated, the file">{said.estimated}</td>' in page
+        assert f'<td data-label="estimate for the file">{said.estimated}</td>' in page
         assert f" {said.estimated} |" in (measured / "README.md").read_text(encoding="utf-8").replace("\\", "")
     assert verdict(release, release.intended[2]).estimated == ""
 

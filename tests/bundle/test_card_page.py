@@ -234,7 +234,7 @@ def test_of_very_many_bins_those_with_the_most_rows_are_listed_and_the_others_ar
         (told,) = [
             line
             for line in page.decode().splitlines()
-            if "The table above lists the 2 bins with the most rows, out of 4 bins; they have " in line
+            if "The table above lists only the 2 bins with the most rows. They have " in line
         ]
         stated = float(re.findall(r"have ([\d.]+)% of the rows", told)[0])
         assert stated == pytest.approx(100 * sum(most) / sum(counts), abs=0.01)
@@ -382,7 +382,7 @@ def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> Non
         rows = criteria_rows(Page(page_bytes(page_of, ReleasedTable.of(rich_release().candidate), "en")))
         assert {row["met"] for row in rows} == answers
     assert "passed one noisy test of all criteria below together" in joint
-    assert "passes that test with probability at most 2%" in joint
+    assert "passes this test with probability at most 2%" in joint
     assert "The first round that passed this test was released" in joint
     for text in (
         "released because it met every criterion",
@@ -396,8 +396,8 @@ def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> Non
 def test_the_error_of_shares_is_stated_for_as_many_columns_as_the_criterion_looked_at() -> None:
     document = release_document(rich_release(), {})
     first = document.criteria[0].model_copy(update={"parameters": {**document.criteria[0].parameters, "largest": 1}})
-    assert "share of any combination of values in" in changed()
-    assert "share of any one value of a column in" in changed(criteria=[first, *document.criteria[1:]])
+    assert "Take any combination of values. Its share in" in changed()
+    assert "Take any one value of a column. Its share in" in changed(criteria=[first, *document.criteria[1:]])
 
 
 def test_bins_that_were_not_chosen_are_not_called_choices() -> None:

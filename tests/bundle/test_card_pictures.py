@@ -44,7 +44,7 @@ def test_bars_are_as_long_as_the_shares_and_bands_as_wide_as_the_error() -> None
     assert bands[1]["width"] / unit == pytest.approx(0.1, abs=0.002)
     assert bands[1]["x"] + bands[1]["width"] / 2 == pytest.approx(bars[1]["x"] + bars[1]["width"], abs=0.2)
     assert bands[2]["width"] / unit == pytest.approx(0.05, abs=0.002)  # not below 0
-    assert "The original shares lie within 5 percentage points of these." in svg
+    assert "Each original share differs by at most 5 percentage points." in svg
     assert not rects(pictures.distribution(SMALL, 1, None), BAND)
 
 
@@ -163,7 +163,7 @@ def test_of_very_many_bins_those_with_the_most_rows_are_drawn(monkeypatch: pytes
     bars = rects(svg, BLUE)
     assert [bar["width"] / bars[0]["width"] for bar in bars] == [1, pytest.approx(1 / 9, abs=0.002)]
     assert re.findall(r">([xyz])</text>", svg) == ["y", "x"]
-    assert ">the 2 with the most rows of 3</text>" in svg
+    assert ">only the 2 of 3 bins with the most rows</text>" in svg
 
 
 def test_a_figure_beyond_its_threshold_is_red_also_where_a_joint_test_was_passed() -> None:

@@ -85,7 +85,7 @@ def test_the_released_rows_have_the_weight_as_a_number(clustered: Path) -> None:
     assert all(float(row["weight"]) == numbers[row["year"]] for row in rows)
     fields = json.loads((clustered / "datapackage.json").read_text(encoding="utf-8"))["resources"][0]["schema"]["fields"]
     assert [field["description"] for field in fields if field["name"] == "weight"] == [
-        "Weight: number of records that a row represents. Number of its class of year."
+        "Weight: number of records that a row represents. Representative value of the row's class of year."
     ]
     variables = ElementTree.fromstring((clustered / "ddi.xml").read_bytes()).iter("{ddi:codebook:2_5}var")
     assert {variable.get("wgt-var") for variable in variables if variable.get("name") == "face"} == {"weight"}
@@ -142,5 +142,5 @@ def test_the_design_is_that_of_the_specification(folder: Path) -> None:
     assert list(option_problems(document, spec)) == []
     assert document.design is not None
     forged = document.model_copy(update={"design": document.design.model_copy(update={"weight": "face"})})
-    assert list(option_problems(forged, spec)) == ["design.weight: expected 'year', found 'face'"]
+    assert list(option_problems(forged, spec)) == ["design.weight: release.json has 'face', the specification gives 'year'"]
     assert read_leniently(forged.model_copy(update={"design": None}).dumped()).design is None

@@ -158,7 +158,7 @@ def test_verify_computes_limits_for_the_file_again_and_takes_documents_of_1_0_0_
         return [problem for check in report.checks if check.name == "figures" for problem in check.problems]
 
     (problem,) = problems(None)
-    assert "its limit for the file is nothing; from its figure and the drawing follows" in problem
+    assert "its limit for the file is nothing; its value and the random draw of rows give" in problem
     (problem,) = problems(first(document).interval.high)  # type: ignore[union-attr,arg-type]
     assert "its limit for the file is" in problem
     tables = json.loads(of_version(files, "1.0.0")["release.json"])
@@ -166,7 +166,7 @@ def test_verify_computes_limits_for_the_file_again_and_takes_documents_of_1_0_0_
         part["interval"].pop("file_high", None)
     report = verify_files(written_anew(files, tables))
     assert report.passed
-    assert "No criterion value has a limit for the file: documents of version 1.0.0 state no such limits." in report.closing
+    assert "The criterion values have no limits for the file, because version 1.0.0 did not write them." in report.closing
 
 
 @pytest.mark.parametrize("ones", [100, 900, 1900])

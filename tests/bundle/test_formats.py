@@ -209,7 +209,7 @@ def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: PackageL
 def test_names_follow_the_rules_of_each_program() -> None:
     assert renamed(["if", "_x", "to"], STATA) == {"if": "v_if", "_x": "_x", "to": "to"}
     assert renamings(["if", "age"], ("stata", "spss")) == [
-        "Stata does not allow some names: if is v_if. Labels have the original names."
+        "Stata does not allow some names: if is v_if. The labels show the original names."
     ]
     assert renamed(["if", "_x", "to"], SPSS) == {"if": "if", "_x": "v__x", "to": "v_to"}
     assert renamed(["Age", "age"], STATA) == {"Age": "Age", "age": "age"}
@@ -323,7 +323,7 @@ def test_a_promised_file_that_nobody_wrote_is_found_from_the_folder_alone(name: 
     for alone in (True, False):
         report = verify_files(files, plan=not alone, documents=not alone)
         told = [problem for check in report.checks for problem in check.problems]
-        assert f"{name}: expected this file in release.json, found no such entry" in told
+        assert f"{name}: release.json does not name this file" in told
 
 
 def test_a_format_that_nothing_writes_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_what_release_json_says_of_an_option_is_compared_with_the_specification_
 def test_copies_as_they_were_written_are_in_order() -> None:
     report = verify_files(bundle())
     assert report.passed
-    assert check(report, "imputation").found == "3 copies, observed values as in data.csv, others with donors"
+    assert check(report, "imputation").found == "3 copies with the observed values of data.csv; each other value has a donor"
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_copies_as_they_were_written_are_in_order() -> None:
         (filled, lambda row: row.update(year="missing"), "a value of year is still missing"),
         (filled, lambda row: row.update(year="7-8"), "a row breaks the plausibility rules for released rows"),
         (filled, lambda row: row.update(year="9"), "expected a bin of 'year' ("),
-        (filled, lambda row: row.update({".imputed": ""}), "with the columns that it lacks"),
-        (filled, lambda row: row.update({".id": "1"}), "expected one line for each row of data.csv, in order"),
+        (filled, lambda row: row.update({".imputed": ""}), "each with the columns that were filled in"),
+        (filled, lambda row: row.update({".id": "1"}), "its lines are not the rows of data.csv in order"),
     ],
 )
 def test_what_does_not_follow_is_found(place, change, says: str) -> None:
@@ -154,11 +154,13 @@ def test_what_does_not_follow_is_found(place, change, says: str) -> None:
 def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
     content = bundle()["imputed.csv"]
     half = content[: content.rindex(b"\n", 0, len(content) // 2) + 1]
-    assert "copy 3: expected one line for each row" in problems(forged(half))
-    assert "expected 2 copies, found more rows" in problems(forged(content, lambda part: part.update(copies=2)))
+    assert "copy 3: its lines are not the rows" in problems(forged(half))
+    assert "there are more rows than 2 copies have" in problems(forged(content, lambda part: part.update(copies=2)))
     assert "release.json states 1" in problems(forged(content, lambda part: part.update(smallest=1)))
-    assert "rows that lack a value, as in data.csv, found 1" in problems(forged(content, lambda part: part.update(rows=1)))
-    assert "expected none, found one" in problems(forged(content, lambda part: part.update(failed="it rained")))
+    assert "1 rows without a value are stated, but data.csv has" in problems(forged(content, lambda part: part.update(rows=1)))
+    assert "this file exists, but release.json says that there are no copies" in problems(
+        forged(content, lambda part: part.update(failed="it rained"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_copies_are_labelled_as_synthetic_like_the_table(tmp_path: Path) -> None
     document["files"]["synthetic-imputed.csv"] = sha256(wrong.encode())
     edited = ReleaseDocument.model_validate_json(json.dumps(document)).dumped()
     found = verify_files(resealed({**files, "synthetic-imputed.csv": wrong.encode(), "release.json": edited}))
-    assert "the column 'synthetic' has a wrong value: expected 1 in every row" in problems(found)
+    assert "the column 'synthetic' is not 1 in every row" in problems(found)
 
 
 def test_a_release_writes_its_copies_with_the_label() -> None:

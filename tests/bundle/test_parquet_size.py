@@ -57,7 +57,7 @@ def test_forty_million_equal_rows_in_a_small_file(allocated):
     assert len(content) < 700_000
     assert pq.ParquetFile(io.BytesIO(content)).metadata.num_rows == 40_000_000
     before = allocated.max_memory()
-    with pytest.raises(TableError, match="expected 400 rows, found 40000000"):
+    with pytest.raises(TableError, match="the table has 40000000 rows; release.json states 400"):
         read_parquet(content, SHAPE, n_rows=400)
     assert allocated.max_memory() - before < 2**22
 
@@ -68,7 +68,7 @@ def test_a_label_that_is_a_book_is_not_read(allocated):
     pq.write_table(columns(400, [["0", "1" * 50_000_000], ["x"]]), sink, compression="zstd")
     assert len(sink.getvalue()) < 20_000
     before = allocated.max_memory()
-    with pytest.raises(TableError, match="expected one value for each row and column, found another"):
+    with pytest.raises(TableError, match="does not have one value for each row and column"):
         read_parquet(sink.getvalue(), SHAPE, n_rows=400)
     assert allocated.max_memory() - before < 2**22
 
@@ -77,7 +77,7 @@ def test_texts_in_place_of_dictionaries_are_refused_before_they_are_read(allocat
     sink = io.BytesIO()
     pq.write_table(pa.table({"a": ["0" * 1000] * 20_000, "b": ["x"] * 20_000}), sink, compression="zstd")
     before = allocated.max_memory()
-    with pytest.raises(TableError, match="expected dictionaries of labels"):
+    with pytest.raises(TableError, match="no dictionary of labels"):
         read_parquet(sink.getvalue(), SHAPE, n_rows=20_000)
     assert allocated.max_memory() - before < 2**22
 

@@ -56,7 +56,7 @@ def test_where_the_publisher_states_none_no_document_names_one(folder: Path) -> 
         assert SHA256 not in text, name
         assert "synthrelease-1" not in text, name
         assert "pip install" not in text, name
-    assert "The publisher names no place to get the program" in documents["SIGN.md"].decode()
+    assert "The publisher does not say where to get the program" in documents["SIGN.md"].decode()
 
 
 def test_nothing_asks_to_install_the_program_from_an_index() -> None:

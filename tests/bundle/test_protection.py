@@ -183,26 +183,27 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
     ]
     said = left_out_text(document.model_copy(update={"columns": columns}))
     assert said == (
-        "Rows with a missing value, or a text that is no number or date, were left out: face. Files with a missing value "
-        "in these columns would have been refused, so the original file has none. The guarantee does not cover this fact: "
-        "year. "
-        "Values outside the bounds counted as the nearest bound: year. Rows with a value outside bounds or categories were "
-        "left out: face. Rows were left out in "
-        "which one of these occurred: face == 'tail' and year > 6."
+        "Rows with no value, or no number or date, in one of these columns were left out: face. A file with a missing value in "
+        "one of these columns would have been refused. So the original file has no such value, and the guarantee does not "
+        "cover this fact: year. In these columns, values outside the bounds counted as the nearest bound: year. Rows with a "
+        "value outside the bounds or categories of these columns were left out: face. Rows that meet one of these conditions "
+        "were left out: face == 'tail' and year > 6."
     )
     derived = columns[0].model_copy(update={"source": ""})  # of no column of the file
-    assert "face" not in left_out_text(document.model_copy(update={"columns": [derived, columns[1]]})).partition("Rows were")[0]
-    refused = (
-        "Files with a value outside bounds or categories in these columns would have been refused, so the original file has"
+    assert (
+        "face"
+        not in left_out_text(document.model_copy(update={"columns": [derived, columns[1]]})).partition("Rows that meet")[0]
     )
-    assert f"{refused} none. The guarantee does not cover this fact: face; year." in left_out_text(document)
+    assert "So the original file has no such value, and the guarantee does not cover this fact: face; year." in left_out_text(
+        document
+    )
 
 
 @pytest.mark.parametrize(
     ("person", "says"),
     [
         ({"records": 1, "unit": "record"}, "One record. Neighbouring files: replace one record. A person with k records is"),
-        ({"records": 3, "epsilon_exact": "129/2", "why": ""}, "at most 3 records and is protected at epsilon = 64.5."),
+        ({"records": 3, "epsilon_exact": "129/2", "why": ""}, "at most 3 records and is protected with epsilon = 64.5."),
         ({"records": 2, "epsilon_exact": "43", "delta_exact": "1/1000"}, "is protected at epsilon = 43, delta = 0.001."),
         ({"records": 2, "epsilon_exact": None, "delta_exact": None}, "has no protection: delta would be 1 or more."),
     ],
@@ -252,17 +253,17 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
 @pytest.mark.parametrize(
     ("part", "values", "says"),
     [
-        ("domain", {"margin": 13}, "expected the margin 12"),
+        ("domain", {"margin": 13}, "right are the margin 12"),
         ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
-        ("domain", {"file_rows": 402}, "expected the invariants"),
-        ("domain", {"file_rows": None}, "expected either the number of rows of the file"),
-        ("domain", {"file_rows": 1}, "expected at most the 1 rows of the file"),
-        ("domain", {"way": "whole"}, "(all, where none is left out)"),
+        ("domain", {"file_rows": 402}, "; they should be ["),
+        ("domain", {"file_rows": None}, "it must state either the number of rows of the file"),
+        ("domain", {"file_rows": 1}, "rows, but the file has 1"),
+        ("domain", {"way": "whole"}, "rows, but the file has"),
         ("domain", {"way": "stated"}, "this charge must exist if, and only if, the number of rows was counted"),
-        ("guarantee", {"invariants": []}, "expected the invariants"),
-        ("person", {"records": 3}, "for 3 records of a person follows"),
-        ("person", {"epsilon_exact": "43/2"}, "for 2 records of a person follows"),
-        ("person", {"epsilon_exact": None, "delta_exact": None}, "for 2 records of a person follows"),
+        ("guarantee", {"invariants": []}, "; they should be ["),
+        ("person", {"records": 3}, "a person with 3 records has"),
+        ("person", {"epsilon_exact": "43/2"}, "a person with 2 records has"),
+        ("person", {"epsilon_exact": None, "delta_exact": None}, "a person with 2 records has"),
     ],
 )  # fmt: skip
 def test_a_domain_that_does_not_follow_from_the_charges_is_found(
@@ -276,13 +277,13 @@ def test_a_domain_that_does_not_follow_from_the_charges_is_found(
 
 def test_a_number_that_needs_no_count_may_not_be_counted(document: ReleaseDocument) -> None:
     without = document.model_copy(update={"rules": []})
-    assert any("nothing is left out" in problem for problem in check_charges(without).problems)
+    assert any("the rules exclude no row" in problem for problem in check_charges(without).problems)
 
 
 def test_a_number_that_needs_a_count_may_not_go_without(document: ReleaseDocument) -> None:
     free = [part for part in document.charges.parts if part.name != NUMBER_OF_ROWS]
     without = changed(document, charges={"parts": free}, domain={"way": "whole", "margin": None, "shortfall": None})
-    assert any("rows can be left out" in problem for problem in check_charges(without).problems)
+    assert any("the rules can exclude rows" in problem for problem in check_charges(without).problems)
 
 
 def test_the_guarantee_of_a_release_has_its_unit(made: Release) -> None:
@@ -368,7 +369,7 @@ def test_what_attacks_got_stands_beside_what_epsilon_allows_in_card_and_sheet(ma
 
 def test_without_attacks_card_and_sheet_say_so(document: ReleaseDocument) -> None:
     assert "attacks" not in json.loads(document.dumped())
-    assert dict(data_protection(document))["Tried, not proved"] == "No rehearsal with attacks was stored with this release."
+    assert dict(data_protection(document))["Tried, not proved"] == "This release states no results of attacks."
 
 
 def test_a_shortlist_whose_attacks_contradict_the_claim_is_refused(made: Release, tmp_path: Path) -> None:

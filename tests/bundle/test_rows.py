@@ -51,7 +51,7 @@ def test_shares_among_the_rows_are_those_that_estimate_tells_of_the_group(folder
     [
         ("face == 'edge'", 10, "expected .*'head', 'tail'"),
         ("", 10, "expected a condition"),
-        ("year < 2", 10, "which cuts"),
+        ("year < 2", 10, "divides the bin"),
         ("face == 'tail' and year > 6", 10, "may have no rows"),
         (TAIL, 0, "expected from 1 to 1,000,000 rows, found 0"),
     ],
@@ -71,7 +71,7 @@ def test_the_command_says_what_the_rows_are_and_overwrites_nothing(
     assert code == 0
     assert "50 rows with face == 'tail', drawn from 1 published noisy table." in said
     assert "Measured together with the condition: 'year'" in said
-    assert "No acceptance criterion was tested on these rows" in said
+    assert "No acceptance criterion tested these rows" in said
     before = out.read_bytes()
     assert run(monkeypatch, capsys, *words)[0] == 2
     assert out.read_bytes() == before

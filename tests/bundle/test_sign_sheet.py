@@ -118,13 +118,13 @@ def test_the_noise_that_a_reviewer_computes_is_the_stated_one(document: ReleaseD
 def test_every_kind_that_costs_something_is_named_beside_the_command_that_enumerates_it(document: ReleaseDocument) -> None:
     [sheet] = sign_files(document).values()
     assert "synthrelease audit --release . --part sensitivity" in sheet.decode()
-    [named] = re.findall(r"the noise with sensitivity and epsilon: (.*?)\. Check 5", sheet.decode())
+    [named] = re.findall(r"The kinds of criteria are: (.*?)\. Check 5", sheet.decode())
     assert set(named.split(", ")) == {one.kind for one in document.criteria if Fraction(one.epsilon_exact) > 0}
 
 
 def test_the_sheet_says_how_large_the_tables_are_that_an_audit_of_a_release_enumerates(document: ReleaseDocument) -> None:
     [sheet] = sign_files(document).values()
-    assert f"neighbouring tables of up to {RECORDS_OF_A_RELEASE} records," in sheet.decode()
+    assert f"neighbouring tables of up to {RECORDS_OF_A_RELEASE} records." in sheet.decode()
 
 
 def test_a_release_from_before_has_no_sheet_until_its_documents_are_written_anew(tmp_path: Path) -> None:
@@ -142,4 +142,6 @@ def test_nobody_drops_the_sheet_by_the_old_number(folder: Path, tmp_path: Path) 
     text = files["release.json"].decode().replace(f'"format": {FORMAT}', f'"format": {BEFORE}', 1)
     files["release.json"] = re.sub(r'"written_by": ".*?"', '"written_by": "1.0.0"', text).encode()
     failed = {check.name: check.problems for check in verify_bundle(write_files(files, tmp_path / "old")).checks}
-    assert failed["release.json"] == (f"release.json: format: expected 1, found {BEFORE}, which no published version writes",)
+    assert failed["release.json"] == (
+        f"release.json: format: {BEFORE} should be 1, because no published version writes format {BEFORE}",
+    )

@@ -51,7 +51,7 @@ def test_the_key_that_lies_in_the_folder_vouches_for_nothing(signed: Path, tmp_p
     link = tmp_path / "publisher.pub"
     link.symlink_to(signed / "public-key.pem")
     for key in (signed / "public-key.pem", signed / ".." / signed.name / "public-key.pem", link):
-        with pytest.raises(InputError, match="expected the publisher's key from a source other than the folder"):
+        with pytest.raises(InputError, match="the publisher's key must come from outside the folder"):
             verify_bundle(signed, key)
     assert not verify_bundle(signed, plan=False, documents=False).vouched_for
 
@@ -70,7 +70,7 @@ def test_another_key_than_the_publishers_is_found(signed: Path, keys: Path) -> N
     assert not report.passed
     assert report.signed_by is None
     assert problems(report) == (
-        "public-key.pem: is not the given key\nSHA256SUMS.sig: is not a signature of SHA256SUMS by this key"
+        "public-key.pem: it is not the given key\nSHA256SUMS.sig: it is no signature of SHA256SUMS by this key"
     )
 
 
@@ -85,7 +85,7 @@ def test_a_bundle_that_should_be_signed_and_is_not_is_found(signed: Path, keys: 
     assert not verify_files(rich_bundle(), keys / "mint.pub").passed
     for name in ("SHA256SUMS.sig", "public-key.pem"):
         rest = {other: content for other, content in files_of(signed).items() if other != name}
-        assert f"{name}: expected in a signed bundle, not there" in problems(verify_files(rest))
+        assert f"{name}: this file of a signed release is missing" in problems(verify_files(rest))
 
 
 @pytest.mark.parametrize("place", [0, 31, 63])
@@ -94,7 +94,7 @@ def test_a_bit_of_the_signature_that_is_turned_around_is_found(signed: Path, pla
     broken = bytearray(files["SHA256SUMS.sig"])
     assert len(broken) == 64
     broken[place] ^= 1
-    assert "is not a signature" in problems(verify_files(files | {"SHA256SUMS.sig": bytes(broken)}))
+    assert "it is no signature" in problems(verify_files(files | {"SHA256SUMS.sig": bytes(broken)}))
 
 
 def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(signed: Path) -> None:
@@ -104,7 +104,7 @@ def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(
     files["README.md"] += b"More.\n"
     rest = {name: content for name, content in files.items() if not name.startswith("SHA256SUMS")}
     report = verify_files(files | {"SHA256SUMS": checksum_file(rest)})
-    assert "is not a signature of SHA256SUMS" in problems(report)
+    assert "it is no signature of SHA256SUMS" in problems(report)
 
 
 def test_openssl_checks_the_signature_too(signed: Path) -> None:
@@ -126,9 +126,9 @@ def test_a_key_with_a_password_opens_with_it_alone(tmp_path: Path) -> None:
     make_key(tmp_path / "key", b"sesame")
     assert b"ENCRYPTED" in (tmp_path / "key").read_bytes()
     assert load_private_key(tmp_path / "key", b"sesame")
-    with pytest.raises(SigningError, match="expected the password of this key"):
+    with pytest.raises(SigningError, match="this key needs its password"):
         load_private_key(tmp_path / "key", None)
-    with pytest.raises(SigningError, match="and its password, found something else") as caught:
+    with pytest.raises(SigningError, match="or its password is wrong") as caught:
         load_private_key(tmp_path / "key", b"simsim")
     assert "simsim" not in str(caught.value)
 
@@ -147,5 +147,5 @@ def test_a_file_that_is_no_key_is_told_without_its_content(content: bytes, tmp_p
         with pytest.raises(SigningError, match="found something else") as caught:
             load(tmp_path / "key")
         assert "secret" not in str(caught.value)
-    with pytest.raises(SigningError, match="found no readable key"):
+    with pytest.raises(SigningError, match="the key file cannot be read"):
         load_public_key(tmp_path / "absent")

@@ -31,7 +31,9 @@ def test_each_criterion_has_its_draft_and_room_for_a_decision() -> None:
     for criterion in spec.criteria:
         assert criterion.reason in text
     assert "100 grams" in Page(page.encode()).texts_of("dd")
-    assert "epsilon 0.01; the published figure has noise of 0.00088 share of the rows or more" in text  # sqrt(2) / n / epsilon
+    assert (
+        "the noise of the published value has a standard deviation of at least 0.00088 share of the rows" in text
+    )  # sqrt(2) / n / epsilon
     for question in ("median birth_weight by birth_sex", "mean of birth_weight where gestation_week < 37"):
         assert question in text
     assert all(rule.never in text for rule in spec.rules)
@@ -44,7 +46,9 @@ def test_figures_that_share_a_noise_have_that_one() -> None:
     spec = load_spec(ROOT / "configs" / "country.toml")
     (shared,) = set(spec.noises.values())
     assert (shared.figures, float(shared.epsilon)) == (2, 0.04)
-    assert "the published figure has noise of 0.0005 share of the rows or more" in text_of(worksheet(spec, 100_000))
+    assert "the noise of the published value has a standard deviation of at least 0.0005 share of the rows" in text_of(
+        worksheet(spec, 100_000)
+    )
 
 
 def test_texts_of_the_files_are_texts_of_the_page(tmp_path: Path) -> None:
@@ -52,12 +56,12 @@ def test_texts_of_the_files_are_texts_of_the_page(tmp_path: Path) -> None:
     page = worksheet(load_spec(config), 100)
     assert "<b>" not in page
     assert "1. <b>marginals</b> & more" in Page(page.encode()).texts_of("h3")
-    assert "names no question yet" in text_of(page)
+    assert "has no question yet" in text_of(page)
 
 
 def test_a_plan_writes_it_to_a_new_file(tmp_path: Path) -> None:
     file = tmp_path / "meeting.html"
     plan(PAPER, rows=160_000, worksheet=file)
     assert file.read_text(encoding="utf-8") == worksheet(load_spec(PAPER), 160_000)
-    with pytest.raises(OutputError, match="does not exist yet"):
+    with pytest.raises(OutputError, match="exists already"):
         plan(PAPER, worksheet=file)

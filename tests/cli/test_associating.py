@@ -41,7 +41,7 @@ def lines_of(path: Path) -> list[str]:
 @pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, printed: Run, tmp_path: Path) -> None:
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
-    assert "Nothing published says which columns the generator measured" in printed(command, write_config(tmp_path))
+    assert "The release does not say which columns the generator measured" in printed(command, write_config(tmp_path))
     told = " ".join(printed(command, write_config(tmp_path, alone)).split())
     assert "The rows preserve the association of no pair of columns. Use the rows for single columns." in told
     assert "Do not use the rows for any other pair" in told
@@ -55,7 +55,7 @@ def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter()
     told = lines_of(ROOT / "configs" / "labour.toml")
     assert told[0].startswith("The rows preserve the association of 38 of 190 pairs of columns")
     assert (
-        "Some of the other pairs (5) were measured together, but with noise larger than their association: age × occupation; "
+        "5 of the other pairs were measured together, but with noise larger than their association: age × occupation; "
         in told[1]
     )
     assert told[2] == "The rows preserve the association of these pairs:"
@@ -105,10 +105,7 @@ def test_a_table_with_noise_larger_than_the_association_is_said_before_the_relea
     spec = load_spec(write_config(tmp_path, weak))
     few, more = (list(carried_lines(spec, rows)) for rows in (13_856, 13_857))  # the prior of the fit takes a fifth below that
     assert few[0].startswith("The rows preserve the association of no pair of columns.")
-    assert (
-        "Some of the other pairs (1) were measured together, but with noise larger than their association: face × year."
-        in few[1]
-    )
+    assert "1 of the other pairs were measured together, but with noise larger than their association: face × year." in few[1]
     assert more[0].startswith("The rows preserve the association of every pair of columns")
     leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.01}))  # a public file in which the two are hardly associated
     assert list(carried_lines(spec, 13_857))[0] == few[0].replace("13,856", "13,857")
@@ -128,13 +125,13 @@ def test_a_pair_is_lost_where_the_trial_lost_it(tmp_path: Path) -> None:
         f"{without}, and that the trial did not lose: face × year."
     ]
     tried = replace(tried, not_promised=NotPromisedTable(kept="In trials, 90%.", pairs=("year:face",), why="Noise"))
-    assert [line for line in carried_lines(tried) if "×" in line] == ["Pairs that the trial lost: year × face."]
+    assert [line for line in carried_lines(tried) if "×" in line] == ["Pairs that were lost in the trial: year × face."]
     leave(spec, "draft", 400, Strengths(pairs={"face:year": 0.05}))
     assert not any("below 0.1" in line for line in carried_lines(tried))  # nothing is said twice
     measured = load_spec(write_config(tmp_path, MEASURED))
     leave(measured, "draft", 400)
     tried = replace(measured, not_promised=tried.not_promised)
-    assert "Pairs that the trial lost, although a table measures them: year × face." in carried_lines(tried)
+    assert "Pairs that were lost in the trial, although a table measures them: year × face." in carried_lines(tried)
 
 
 def test_programs_and_people_are_told_of_as_many_rows(tmp_path: Path, printed: Run) -> None:

@@ -40,7 +40,7 @@ def test_a_search_that_finds_no_table_is_run_again_and_says_what_that_would_cost
     demonstrating.demo(tmp_path / "out")
     assert len(ran()) == 3
     said = " ".join(capsys.readouterr().out.split())
-    assert said.count("A second run on your data would spend the budget a second time.") == 2
+    assert said.count("On your data, a second run would spend the budget again.") == 2
 
 
 @pytest.mark.parametrize("codes", [[STOPPED, 0], [NOTHING] * 5 + [0]])

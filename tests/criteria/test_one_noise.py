@@ -191,7 +191,7 @@ def test_a_bundle_of_gaussian_tables_verifies_and_says_who_shares(tmp_path: Path
     figures["parts"][:0] = shared["parts"]  # charged as if each had noise of its own
     report = looked_at(files, tables)
     assert report is not None
-    assert any("not charged as one mechanism" in problem for problem in problems(report))
+    assert any("does not charge them as one mechanism" in problem for problem in problems(report))
 
 
 # --- What is drawn and paid for
@@ -491,7 +491,7 @@ def test_a_bundle_says_who_shares_and_verifies(bundle: Mapping[str, bytes]) -> N
     assert said == dict.fromkeys(TOGETHER, shared) | {"dear": None, "face privacy": None}
     assert ["one_noise" in one for one in tables["criteria"]] == [name in TOGETHER for name in said]
     card = " ".join(bundle["README.md"].decode().split())
-    assert "The figures of these 3 criteria share one noise" in card
+    assert "The values of these 3 criteria share one noise" in card
     assert "not independent" in card
     assert "share one noise" in bundle["README.html"].decode()
 
@@ -579,4 +579,4 @@ def test_a_bundle_from_before_verifies_as_it_did(tmp_path: Path) -> None:
     tables["versions"]["synthrelease"] = "0.1.0"
     report = verify_files(written_anew(files, tables))
     assert not problems(report)
-    assert "Each criterion value has separate noise, as in runs of version 0.1.0." in report.closing
+    assert "Each criterion value has noise of its own, as in runs of version 0.1.0." in report.closing

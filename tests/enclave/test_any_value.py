@@ -180,7 +180,7 @@ def test_an_error_is_had_where_it_is_asked_for(tmp_path):
         ({"[input]": '[input]\nmissing = "error"'}, "epsilon: missing = \"error\" for 'face', 'year'. Such a value"),
         (
             {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\noutside = "error"'},
-            "Not covered by epsilon: outside = \"error\" for 'face'.",
+            "Epsilon does not cover outside = \"error\" for 'face'.",
         ),
     ],
 )
@@ -188,7 +188,7 @@ def test_the_plan_says_what_an_error_tells(tmp_path, changes, said, monkeypatch,
     code, printed = said_by(monkeypatch, capsys, "plan", str(write_config(tmp_path, changes)))
     assert code == 0
     assert said in printed
-    assert ("Not covered by epsilon" in printed) == bool(said)
+    assert ("Epsilon does not cover" in printed) == bool(said)
 
 
 def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):
@@ -210,4 +210,4 @@ def test_check_ends_with_a_code_where_the_file_does_not_fit(other, tmp_path, mon
         )
         assert code == expected
         assert ("does not fit the specification" in printed) == bool(expected)
-        assert ("`release` reads no row before the budget is charged" in printed) == bool(expected)
+        assert ("it reads no row before the budget is charged" in printed) == bool(expected)

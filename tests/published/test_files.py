@@ -57,11 +57,11 @@ def test_a_file_that_is_changed_or_taken_away_meanwhile_is_named(tmp_path: Path)
     files = on_disk(tmp_path)
     check_unchanged(tmp_path, files)
     (tmp_path / "a").write_bytes(b"first\nSecond\n")
-    with pytest.raises(InputError, match="found that a was changed"):
+    with pytest.raises(InputError, match="somebody changed a during the check"):
         check_unchanged(tmp_path, files)
     files = on_disk(tmp_path)
     (tmp_path / "b").unlink()
-    with pytest.raises(InputError, match="found that b was changed"):
+    with pytest.raises(InputError, match="somebody changed b during the check"):
         check_unchanged(tmp_path, files)
 
 

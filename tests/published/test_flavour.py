@@ -97,12 +97,14 @@ def test_a_delta_makes_another_standard() -> None:
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "schema is published exactly, and not in the scope": lambda d: d["scope"]["specification"].remove("schema"),
-    "domain.file_rows is published exactly, and not in the scope": lambda d: d["scope"]["private_file"].remove(
+    "schema is published exactly, but the scope does not name it": lambda d: d["scope"]["specification"].remove("schema"),
+    "domain.file_rows is published exactly, but the scope does not name it": lambda d: d["scope"]["private_file"].remove(
         "domain.file_rows"
     ),
-    "calibration.margins is published exactly, and not in the scope": lambda d: d["scope"]["published_figures"].clear(),
-    "expected the scope": lambda d: d["scope"]["private_file"].append("card"),
+    "calibration.margins is published exactly, but the scope does not name it": lambda d: d["scope"][
+        "published_figures"
+    ].clear(),
+    "flavour: the scope is not": lambda d: d["scope"]["private_file"].append("card"),
     "the unit does not follow": lambda d: d.update(unit="records added or removed"),
     "the standard does not follow": lambda d: d.update(standard="zCDP"),
     "the intensity does not follow": lambda d: d["intensity"].update(epsilon_exact="1/10"),

@@ -142,11 +142,14 @@ def replaced(old: str, new: str) -> Change:
 
 FAULTS: list[tuple[Change, str]] = [
     (lambda folder: (folder / "release.json").unlink(), r"release\.json: the file cannot be read.*no such file"),
-    (lambda folder: (folder / "data.csv").unlink(), r"data\.csv: a file of the release is missing.*no such file"),
+    (
+        lambda folder: (folder / "data.csv").unlink(),
+        r"data\.csv: this file of the release cannot be read: there is no such file",
+    ),
     (lambda folder: (folder / "release.json").write_text("{"), r"release\.json: expected JSON"),
     (
         lambda folder: (folder / "release.json").write_bytes(b"\xff"),
-        r"release\.json: the file cannot be read: expected a file of a release, in UTF-8",
+        r"release\.json: this file of the release cannot be read: it is not in UTF-8",
     ),
     (lambda folder: (folder / "release.json").write_text("[]"), r"release\.json: the whole: expected"),
     (edited(lambda d: d.pop("schema")), r"release\.json: schema: expected"),
@@ -162,11 +165,11 @@ FAULTS: list[tuple[Change, str]] = [
     (edited(lambda d: d["charges"].update(delta_exact="1")), r"release\.json: charges: .* 0 <= delta < 1"),
     (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
     (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),
-    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table contradicts release\.json: expected 399 rows, found 400"),
-    (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face' in the header, found 'face', 'year'"),
+    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table has 400 rows, but release\.json states 399"),
+    (edited(lambda d: d["schema"].reverse()), r"the header names the columns 'face', 'year'; it must name 'year', 'face'"),
     (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
-    (replaced("head,1-2", "edge,1-2"), "expected a bin of 'face' \\('head', 'tail'\\) in line 2, found 'edge'"),
-    (replaced("head,1-2", "head"), "line 2 has a wrong length: expected 2 values, found 1"),
+    (replaced("head,1-2", "edge,1-2"), "line 2 has 'edge', which is no bin of 'face' \\('head', 'tail'\\)"),
+    (replaced("head,1-2", "head"), "line 2 has 1 values; it must have 2"),
 ]
 
 
@@ -188,9 +191,9 @@ def test_a_damaged_folder_is_refused_with_the_place(coins: Path, change: Change,
 
 
 def test_a_path_that_is_no_folder_is_refused(coins: Path) -> None:
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="there is no such folder"):
         load(coins / "absent")
-    with pytest.raises(InputError, match="found a file"):
+    with pytest.raises(InputError, match="this is a file"):
         load(coins / "coins.csv")
 
 
@@ -199,7 +202,7 @@ def test_the_function_keeps_the_ledger_as_the_command_does(coins: Path) -> None:
 
     statement = load_ledger(coins / "release.ledger").statement()
     assert statement.epsilon == Fraction(EPSILON)
-    with pytest.raises(OutputError, match="expected a folder that does not exist yet"):
+    with pytest.raises(OutputError, match="exists already. Nothing was overwritten"):
         synthrelease.release(coins / "coins.toml", coins / "coins.csv", coins / "release")
     with pytest.raises(InputError, match="Nothing was spent"):
         synthrelease.release(coins / "coins.toml", coins / "absent.csv", coins / "more")

@@ -21,9 +21,11 @@ def test_a_joint_test_takes_two_to_the_thirty_rows(root: Path) -> None:
     joint, single = load_spec(root / "configs/births-low-epsilon.toml"), load_spec(root / "configs/births.toml")
     check_rows(joint, 2**30)
     check_rows(single, 2**40)
-    with pytest.raises(BudgetError, match=r"a joint test takes at most 1073741824 rows, found 1073741825\. Nothing was spent"):
+    with pytest.raises(
+        BudgetError, match=r"a joint test supports at most 1073741824 rows, and there are 1073741825\. Nothing was spent"
+    ):
         check_rows(joint, 2**30 + 1)
-    with pytest.raises(BudgetError, match="'privbayes' takes at most 1099511627776 rows.*counts as spent"):
+    with pytest.raises(BudgetError, match="'privbayes' supports at most 1099511627776 rows.*counts as spent"):
         check_rows(single, 2**40 + 1, spent=True)
 
 
@@ -32,7 +34,7 @@ def test_stated_rows_are_refused_before_anything_is_charged(root: Path, tmp_path
     config = root / "configs/births-low-epsilon.toml"
     spec = replace(load_spec(config), rows=RowsRule(way="stated", stated=2**31))
     request = ReleaseRequest(config=config, data=tmp_path / "none.csv", out=tmp_path / "out")
-    with pytest.raises(BudgetError, match="a joint test takes at most"):
+    with pytest.raises(BudgetError, match="a joint test supports at most"):
         check_before_spending(spec, request)
 
 
@@ -41,7 +43,7 @@ def test_counted_rows_are_refused_before_a_round(monkeypatch: pytest.MonkeyPatch
     counted = SimpleNamespace(is_public=lambda public: False, n_file=2**31)
     monkeypatch.setattr(releasing, "ingest", lambda *given: counted)
     monkeypatch.setattr(releasing, "resize", lambda *given: SimpleNamespace(n=2**30 + 1))
-    with pytest.raises(BudgetError, match="takes at most"):
+    with pytest.raises(BudgetError, match="supports at most"):
         releasing.read_private(spec, "births.csv")
     monkeypatch.setattr(releasing, "resize", lambda *given: SimpleNamespace(n=2**30))
     assert releasing.read_private(spec, "births.csv").n == 2**30

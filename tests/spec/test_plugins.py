@@ -102,7 +102,7 @@ def test_a_release_runs_the_package_and_says_whose_claims_it_rests_on(installed:
     for name in ("README.md", "README.html", "SIGN.md"):
         text = (bundle.folder / name).read_text(encoding="utf-8")
         assert f"{NAME} 0.1.0" in text, name
-    assert "The guarantee depends on the package's claim of how far one person can move the figure of" in text
+    assert "The guarantee depends on the package's claim of how much one person can change the value of" in text
     (charged,) = load_ledger(tmp_path / "work" / "out.ledger").statement().entries
     assert charged.what == f"Coins (with {NAME} 0.1.0)"
     report = verify_bundle(bundle.folder, trust=[NAME])

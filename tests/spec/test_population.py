@@ -73,7 +73,7 @@ def test_another_population_than_that_of_the_specification_is_found(folder: Path
     assert list(option_problems(document, spec)) == []
     without = replace(spec, options=Options())
     assert list(option_problems(document, without)) == [
-        "population: expected in both the specification and release.json, found in one of them"
+        "population: it stands only in the specification, or only in release.json"
     ]
     larger = spec_of(folder.parent, POPULATION.replace("4010", "40100"))
     assert "population.size: expected 40100, found 4010" in list(option_problems(document, larger))

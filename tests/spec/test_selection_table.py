@@ -66,7 +66,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     assert spec.plan.total.epsilon == LAW.price(Fraction("10.5")) < 2 * Fraction("10.5")
     told = " ".join(CliRunner().invoke(app, ["plan", str(config)]).stdout.split())
     assert "a hidden number of rounds, 1 with probability 0.2, 2 with probability 0.8" in told
-    assert "Keep their number and the duration of the run secret" in told
+    assert "Keep the number of rounds and the duration of the run secret" in told
     assert "accepted rounds: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told  # 0.2 r + 0.8 r^2 of r = 1/2, 9/10, 99/100
     result = release(spec, write_data(tmp_path))
     assert result is not None
@@ -280,10 +280,10 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(
     assert ("mbi" in json.loads((folder / "release.json").read_text(encoding="utf-8"))["versions"]) == ("mst" in family)
     public = (folder / "README.md").read_text(encoding="utf-8").split("## For data users")[0]
     assert "(delta), at most: 0.000001" in public
-    assert "This holds except with a small probability, delta" in public
+    assert "This may fail with a small probability, delta" in public
     for name in ("deployment.yaml", "README.html"):
         words = " ".join((folder / name).read_text(encoding="utf-8").split())
-        assert "protected at k times the epsilon, with k e^((k - 1) epsilon) times the delta." in words
+        assert "protected with k times the epsilon, with k e^((k - 1) epsilon) times the delta." in words
     path = folder / "release.json"
     text = path.read_text(encoding="utf-8")
     assert text.count('"rho": "4"') == 1

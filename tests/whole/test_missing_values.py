@@ -93,9 +93,9 @@ def test_every_check_of_the_bundle_passes_and_its_documents_say_what_the_label_m
     assert (fields[0]["missingValues"], fields[0]["categories"]) == (["not asked"], ["accident", "illness"])
     for name in ("README.md", "README.html", "deployment.yaml"):
         text = " ".join((folder / "release" / name).read_text().replace("&#39;", "'").replace("''", "'").split())
-        assert "Missing values were counted in a bin of their own" in text, name
+        assert "Missing values were counted in a separate bin of these columns" in text, name
         assert "reason ('not asked'); hours ('missing')" in text, name
-    assert "the value is missing (in the original file also written 8, 9)" in (folder / "release/README.md").read_text()
+    assert "no value (the original file may write 8, 9)" in (folder / "release/README.md").read_text()
 
 
 def test_the_table_has_the_labels_and_follows_the_rules(folder: Path) -> None:
@@ -138,13 +138,13 @@ def test_a_mean_is_asked_over_the_rows_that_have_a_value(folder: Path) -> None:
 
 
 WRONG: list[tuple[Callable[[list[dict[str, Any]]], object], str]] = [
-    (lambda schema: schema[1]["bins"].reverse(), "expected one bin of missing values, the last"),
-    (lambda schema: schema[1]["bins"].pop(), "expected one bin of missing values, the last"),
+    (lambda schema: schema[1]["bins"].reverse(), "missing values have a bin of their own, the last"),
+    (lambda schema: schema[1]["bins"].pop(), "missing values have a bin of their own, the last"),
     (
         lambda schema: schema[1]["bins"].append({"label": schema[1]["bins"].pop()["label"], "number": 0, "missing": True}),
-        "expected missing values alone, found more",
+        "it contains more than missing values",
     ),
-    (lambda schema: [column.update(missing="drop") for column in schema], "expected one bin of missing values, the last"),
+    (lambda schema: [column.update(missing="drop") for column in schema], "missing values have a bin of their own, the last"),
 ]
 
 

@@ -139,7 +139,7 @@ def half_of_the_largest(tables: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("forge", "found"),
     [
-        (rule_of_the_sum, "release.json describes none"),
+        (rule_of_the_sum, "release.json has no pieces"),
         (other_sizes, "expected pieces of"),
         (other_share, "expected pieces of"),
         (in_the_cheaper_part, "in the part of the piece 'fit', found in the part of the piece 'score'"),

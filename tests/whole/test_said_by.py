@@ -40,7 +40,7 @@ def test_who_said_what_stands_in_plan_card_and_release_json_and_verifies(tmp_pat
         for words in (
             "the mint",
             "Threshold agreed by the council on 2026-11-22",
-            "allowed the run of the release: A. Levi and B. Cohen",
+            "approved the run of the release: A. Levi and B. Cohen",
         ):
             assert words in card.replace("\\", ""), (name, words)
 

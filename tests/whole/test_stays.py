@@ -52,7 +52,7 @@ def test_without_an_answer_the_draft_asks_and_nothing_is_promised(
 ) -> None:
     code, said = said_by(monkeypatch, capsys, "init", "stays", "--from", str(files / "public.csv"), "--into", str(tmp_path))
     assert code == 0
-    assert "One question is open: how many rows can one person have?" in said
+    assert "Answer one question: how many rows can one person have?" in said
     config = tmp_path / "configs" / "stays.toml"
     text = " ".join(config.read_text(encoding="utf-8").replace("#", " ").split())
     assert 'records_per_person = "not answered"' in text

@@ -185,11 +185,9 @@ def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> Non
     assert [(one["outside"], one["outside_label"]) for one in document["schema"]] == [("bin", "all others"), ("bin", "other")]
     assert document["schema"][1]["characters"] == 1
     card = (folder / "release/README.md").read_text()
-    assert "Codes of the original file, by their first character." in card
+    assert "Of the original codes, only the first character is used." in card
     assert "| all others | any text that no other category lists |" in card
-    sentence = (
-        "Texts that no category lists were counted in a category of their own: place ('all others'); diagnosis ('other')."
-    )
+    sentence = "Texts that no category lists were counted in a separate category of these columns: place ('all others'); diagnosis ('other')."
     for name in ("README.md", "README.html", "deployment.yaml"):
         text = " ".join((folder / "release" / name).read_text().replace("&#39;", "'").replace("''", "'").split())
         assert sentence in text, name
@@ -197,7 +195,10 @@ def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> Non
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"outside_label": "nowhere"}, "expected a category of unlisted texts"), ({"outside": "drop"}, "expected a category of")],
+    [
+        ({"outside_label": "nowhere"}, "it must have a category of unlisted texts"),
+        ({"outside": "drop"}, "it must have a category of"),
+    ],
 )
 def test_a_document_that_says_otherwise_is_found(folder: Path, tmp_path: Path, change: dict[str, str], message: str) -> None:
     for path in (folder / "release").iterdir():

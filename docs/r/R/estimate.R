@@ -3,7 +3,7 @@
 estimate <- function(release, question) {
   data <- if (inherits(release, "synthrelease")) release$tables else release
   if (is.null(data)) {
-    stop("expected a release with noisy tables (ask.html), found one without: its rows do not say how far off they are",
+    stop("this release publishes no noisy tables (ask.html), so it has no estimates",
          call. = FALSE)
   }
   measured <- measured_answer(data, question)

@@ -168,7 +168,7 @@ def file_ends(document: ReleaseDocument) -> dict[str, str]:
 
 
 def _file(document: ReleaseDocument) -> str:
-    return f"Here “the file” means {kept_rows(document).in_words(_COUNTING)}."
+    return f"“The file” means {kept_rows(document).in_words(_COUNTING)}."
 
 
 # The effect of repeated rows on standard errors that are computed from a released table.
@@ -273,7 +273,7 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
     """Return a description of a criterion's value, with the persons who agreed to the threshold."""
     kind = criterion.criterion()
     if kind is None:
-        return f"This criterion has the kind {criterion.kind!r}."
+        return f"The kind of this criterion is {criterion.kind!r}."
     return " ".join([explain(kind).sentence(public_facts(document)), *([kind.agreed.words] if kind.agreed else [])])
 
 
@@ -305,7 +305,7 @@ def range_text(criterion: CriterionPart) -> str:
     return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
 
 
-NUMBERS = ("threshold", "released figure", "interval", "limit for the file", "epsilon", "sensitivity", "noise sd")
+NUMBERS = ("threshold", "released value", "interval", "limit for the file", "epsilon", "sensitivity", "noise sd")
 """Headings of the columns with numbers in the table of criteria."""
 
 
@@ -322,7 +322,7 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
             "criterion": part.name,
             "type": words(part.kind),
             "threshold": figure(part.threshold) + (f" ({unit})" if (unit := criterion_unit(part, document)) else ""),
-            "released figure": figure(part.value),
+            "released value": figure(part.value),
             met: "yes" if part.passed and part.value <= part.threshold else "no",
             "interval": interval_text(part.interval),
             **({"limit for the file": limits[part.name]} if limits else {}),
@@ -380,9 +380,8 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
     """Return a sentence on a column with more bins than the card lists."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
-        f"The table above lists the {len(listed)} bins with the most rows, out of {len(counts):,} bins; they have {rows} of "
-        "the "
-        "rows. release.json lists all bins."
+        f"The table above lists only the {len(listed)} bins with the most rows. They have {rows} of all rows. release.json "
+        f"lists all {len(counts):,} bins."
     )
 
 
@@ -392,8 +391,8 @@ def bin_text(column: ColumnPart, index: int) -> str:
     """
     bin_ = column.bins[index]
     if bin_.missing:
-        also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
-        return f"the value is missing{also}"
+        also = f" (the original file may write {', '.join(column.missing_values)})" if column.missing_values else ""
+        return f"no value{also}"
     if bin_.categories is not None:
         listed = ["any text that no other category lists" if text == column.outside_label else text for text in bin_.categories]
         return "" if listed == [bin_.label] else _enumerated(listed)
@@ -477,25 +476,25 @@ def left_out_text(document: ReleaseDocument) -> str:
     columns = [column for column in document.columns if column.source]
     missing = {policy: [column.name for column in columns if column.missing == policy] for policy in ("drop", "error")}
     sentences = [
-        ("Rows with a missing value, or a text that is no number or date, were left out: {}.", missing["drop"]),
-        ("Missing values were counted in a bin of their own, with this label: {}.", _missing_bins(columns)),
+        ("Rows with no value, or no number or date, in one of these columns were left out: {}.", missing["drop"]),
+        ("Missing values were counted in a separate bin of these columns: {}.", _missing_bins(columns)),
         (
-            "Files with a missing value in these columns would have been refused, so the original file has none. The guarantee "
-            "does not cover this fact: {}.",
+            "A file with a missing value in one of these columns would have been refused. So the original file has no such "
+            "value, and the guarantee does not cover this fact: {}.",
             missing["error"],
         ),
-        ("Values outside the bounds counted as the nearest bound: {}.", _outside(columns, "clip")),
-        ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
-        ("Texts that no category lists were counted in a category of their own: {}.", _unlisted(columns)),
+        ("In these columns, values outside the bounds counted as the nearest bound: {}.", _outside(columns, "clip")),
+        ("Rows with a value outside the bounds or categories of these columns were left out: {}.", _outside(columns, "drop")),
+        ("Texts that no category lists were counted in a separate category of these columns: {}.", _unlisted(columns)),
         (
-            "Files with a value outside bounds or categories in these columns would have been refused, so the original file "
-            "has none. The guarantee does not cover this fact: {}.",
+            "A file with a value outside the bounds or categories of these columns would have been refused. So the original "
+            "file has no such value, and the guarantee does not cover this fact: {}.",
             _outside(columns, "error"),
         ),
-        ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
+        ("Rows that meet one of these conditions were left out: {}.", document.raw_rules),
         (
-            "Only the first rows of each person that follow these rules were used, at most {}; further rows of a person, and "
-            "rows without a key, were left out.",
+            "Of each person, only the first rows that follow these rules were used, at most {}. Further rows of the person, "
+            "and rows without a key, were left out.",
             [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
         ),
     ]
@@ -524,7 +523,7 @@ def person_text(document: ReleaseDocument) -> str:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
     if domain.first_by is None:  # released before rows were drawn
         first = "first row" if person.records == 1 else f"first {person.records} rows"
-        used, lean = f"the {first} of each person, in an order that depends on that person's rows alone", ""
+        used, lean = f"the {first} of each person, in an order that depends only on the rows of this person", ""
     else:
         used, lean = used_rows(person.records, [] if domain.first_by == RANDOM else domain.first_by)
     return said("keyed_person", document, used, lean)
@@ -574,12 +573,12 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
         bound = f"The probability that somebody assigns to this may rise {beliefs}, whatever else they know."
     else:
         right = right_guess(document, whole_person=whole)
-        bound = f"Somebody who finds both equally likely guesses right in at most {right} of cases, whatever else they know."
+        bound = f"If somebody finds both equally likely, at most {right} of the guesses are right, whatever else they know."
     return [
         ("Singling out", said("singling_out", unit, bound)),
         ("Linking", said("linking", unit)),
         ("Inference", said("inference", unit)),
-        ("In place of other measures", said("other_measures", document.minimum_count)),
+        ("Compared with other measures", said("other_measures", document.minimum_count)),
         ("Tried, not proved", " ".join(attack_sentences(document.attacks))),
     ]
 
@@ -593,7 +592,7 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
     all_columns : whether to include every guessed column, and not only the column that the rows revealed most.
     """
     if attacks is None:
-        return ("No rehearsal with attacks was stored with this release.",)
+        return ("This release states no results of attacks.",)
     return paragraphs_of("attacks", attacks, attacks.persons if all_columns else attacks.given_away_most)
 
 

@@ -44,19 +44,19 @@ def flavour(document: ReleaseDocument) -> Check:
     """Check that the stated privacy definition follows from the guarantee, the domain and the exactly published facts."""
     flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
-    summary = f"measure of the loss: {flavour_part.standard}; published exactly: {', '.join(flavour_part.scope.places())}"
+    summary = f"{flavour_part.standard}; these facts are published exactly: {', '.join(flavour_part.scope.places())}"
     return Check(name="privacy definition", found=summary, problems=tuple(_problems(expected, flavour_part)))
 
 
 def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
     missing = [path for path in expected.scope.places() if path not in part.scope.places()]
     for path in missing:
-        yield f"flavour: {path} is published exactly, and not in the scope"
+        yield f"flavour: {path} is published exactly, but the scope does not name it"
     if part.scope != expected.scope and not missing:
-        yield f"flavour: expected the scope {expected.scope.model_dump()}, found another scope"
+        yield f"flavour: the scope is not {expected.scope.model_dump()}, as it should be"
     for word in ("domain", "unit", "standard", "intensity"):
         if getattr(expected, word) != getattr(part, word):
-            yield f"flavour: the {word} does not follow from the rest"
+            yield f"flavour: the {word} does not follow from the other parts of release.json"
 
 
 # The program that drew the noise of a bundle, and whether this program is known to be biased.
@@ -74,17 +74,14 @@ def noise(document: ReleaseDocument) -> Check:
     number = None if version is None else release_number(version)
     if number in BIASED:
         problem = (
-            f"versions: OpenDP {version} drew the noise of single figures and short tables, and its sampler is biased (opendp "
-            "issue 2638). The release reveals more than its stated epsilon: neighbouring outcomes lose 1.5 times the claim at "
-            "scale 3, 2.7 times at 10. Treat the epsilon of such figures as unproved, and ask the publisher for a release by a "
-            "later version."
+            f"versions: OpenDP {version} drew the noise of short tables and single numbers. Its sampler is biased (opendp "
+            "issue 2638). So the release reveals more than its stated epsilon: 1.5 times the claim at scale 3, 2.7 times at "
+            "scale 10. Do not rely on the epsilon of these numbers. Ask the publisher for a release by a later version."
         )
         return Check(name="noise", problems=(problem,))
     if (document.first_run and version is None) or (version is not None and number is None):
-        summary = (
-            "unknown which program drew the noise of short tables: release.json names no version of OpenDP, which drew it then"
-        )
-        limit = "Which program drew the noise of short tables is unknown, and so whether it is biased."
+        summary = "release.json names no version of OpenDP, which drew the noise of short tables"
+        limit = "The noise of short tables may be biased: nobody knows which version of OpenDP drew it."
         return Check(name="noise", found=summary, limits=(limit,))
     drew = "synthrelease drew all of it" if version is None else f"OpenDP {version} drew the noise of short tables"
     return Check(name="noise", found=f"{drew}; no known bias")
@@ -118,7 +115,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
     problems = [problem for column in document.columns for problem in _bin_problems(column)]
     problems += [*_group_problems(document)]
     names = [column.name for column in document.columns]
-    problems += [] if len(set(names)) == len(names) else ["schema: expected different columns, found one of them twice"]
+    problems += [] if len(set(names)) == len(names) else ["schema: it lists a column twice"]
     if problems:
         raise SchemaProblem(problems[0])
     domains = {column.name: _domain(column) for column in document.columns}
@@ -172,7 +169,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
     except ColumnError as error:
         problem = str(error)
     except ValidationError:
-        problem = "expected two bounds, bins and categories that fit together, found a contradiction"
+        problem = "its bounds, bins and categories contradict each other"
     raise SchemaProblem(f"schema: column {part.name!r}: {problem}")
 
 
@@ -195,21 +192,21 @@ def _decimal(value: float) -> str:
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
     """Yield the problems of each bin of a column. The label must agree with the edges and the number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
-        yield f"schema: column {column.name!r}: expected different labels, found a repeated label or none"
+        yield f"schema: column {column.name!r}: it has a label twice, or no label"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
-        yield f"schema: column {column.name!r}: expected one bin of missing values, the last, just where missing is 'bin'"
+        yield f"schema: column {column.name!r}: missing values have a bin of their own, the last, if missing is 'bin'"
     listed = [name for bin_ in column.bins for name in bin_.categories or ()]
     if (column.outside == "bin") != bool(column.outside_label) or column.outside_label not in ("", *listed):
-        yield f"schema: column {column.name!r}: expected a category of unlisted texts just where outside is 'bin'"
+        yield f"schema: column {column.name!r}: it must have a category of unlisted texts if, and only if, outside is 'bin'"
     for bin_ in column.bins:
         if bin_.missing:
             if bin_.categories is not None or (bin_.lower, bin_.below, bin_.number) != (None, None, None):
-                yield f"schema: column {column.name!r}: bin {bin_.label!r}: expected missing values alone, found more"
+                yield f"schema: column {column.name!r}: bin {bin_.label!r}: it contains more than missing values"
             continue
         if (bin_.categories is None) == (column.kind == "category"):
-            yield f"schema: column {column.name!r}: bin {bin_.label!r}: expected edges or categories, as the column's kind asks"
+            yield f"schema: column {column.name!r}: bin {bin_.label!r}: a category has no edges, a number no categories"
         elif column.kind != "category" and not _label_fits(bin_, column):
-            problem = "its edges do not fit its label, or its number is not in it"
+            problem = "its edges do not agree with its label, or its representative value lies outside"
             yield f"schema: column {column.name!r}: bin {bin_.label!r}: {problem}"
 
 
@@ -217,7 +214,7 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
     columns = {column.name: column for column in document.columns}
     for name, groups in document.groups.items():
         if name not in columns:
-            yield f"groups: expected columns of the schema, found {name!r}"
+            yield f"groups: {name!r} is no column of the schema"
         else:
             yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
 
@@ -318,41 +315,39 @@ def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
 def _document(files: Files) -> ReleaseDocument | Check:
     name = "release.json"
     if name not in files:
-        return Check(name=name, problems=(f"{name}: this file is missing: expected in the bundle, found no file",))
+        return Check(name=name, problems=(f"{name}: this file is missing",))
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
         reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
         return Check(name=name, problems=(f"{name}: {error}{reads}",))
     if (document.format == BEFORE) != document.written_by.startswith("0."):  # the release has no SIGN.md that could be compared
-        writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
-        expected_format = FORMAT if document.format == BEFORE else BEFORE
-        return Check(
-            name=name, problems=(f"{name}: format: expected {expected_format}, found {document.format}, which {writer}",)
-        )
+        writer, right = ("no published version", FORMAT) if document.format == BEFORE else ("no version before 1.0.0", BEFORE)
+        problem = f"{name}: format: {document.format} should be {right}, because {writer} writes format {document.format}"
+        return Check(name=name, problems=(problem,))
     run, wrote = document.run_by, document.written_by
     made_by, written_by = release_number(run), release_number(wrote)
     if made_by is not None and written_by is not None and written_by < made_by:
-        problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {wrote}"
+        problem = f"{name}: written_by: {wrote} is older than version {run}, which made the run"
         return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
-        return Check(name=name, problems=(f"{name}: expected the layout that synthrelease writes, found another layout",))
+        return Check(name=name, problems=(f"{name}: it does not have the layout that synthrelease writes",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
     if hidden is not None:
-        expected = "text without control characters, which could hide other text"
-        return Check(name=name, problems=(f"{name}: expected {expected}, found {value_text(hidden)}",))
+        problem = f"{name}: {value_text(hidden)} has control characters, which could hide other text"
+        return Check(name=name, problems=(problem,))
     return document
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
     """Check that every listed file exists and that there is no other file, which a reader could mistake for a checked file."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
-    problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
-    yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
+    problems = [f"{name}: release.json does not name this file" for name in strangers]
+    yield Check(name="files", found=f"release.json names all {len(files)} files", problems=tuple(problems))
     missing, later = [name for name in (*document.files, *documents(document)) if name not in files], not_yet_written(document)
-    problems = [f"{name}: this file is missing: expected in the bundle, found no file" for name in missing if name not in later]
+    problems = [f"{name}: this file is missing" for name in missing if name not in later]
     limits = tuple(sentence for name, sentence in later.items() if name not in files)
-    yield Check(name=COMPLETE, found="no file that was written is missing", problems=tuple(problems), limits=limits)
+    yield Check(name=COMPLETE, found="no file is missing", problems=tuple(problems), limits=limits)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -374,21 +369,19 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
     except SchemaProblem as error:
         return Check(name="schema", problems=(str(error),))
     except Exception as error:  # as in `checks.made`
-        return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
+        return Check(name="schema", problems=(f"release.json: the schema is impossible ({type(error).__name__})",))
 
 
 def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     if document.files.keys() - files.keys():  # they are named
         return Check(name="table", made=False)
     problems = [
-        f"{name}: its checksum is not the one in release.json"
+        f"{name}: release.json states another checksum of this file"
         for name, checksum in document.files.items()
         if files.sha256(name) != checksum
     ]
     problems += [
-        f"{name}: expected this file in release.json, found no such entry"
-        for name in promised_tables(document)
-        if name not in document.files
+        f"{name}: release.json does not name this file" for name in promised_tables(document) if name not in document.files
     ]
     table, shape = None, document.shape
     readers: tuple[Callable[[Content, Content], ReleasedTable], ...] = (
@@ -404,9 +397,9 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
             problems.append(f"{name}: {error}")
             continue
         if read_table.counts.total != document.n_rows:
-            problems.append(f"{name}: expected {document.n_rows} rows, found {read_table.counts.total}")
+            problems.append(f"{name}: it has {read_table.counts.total} rows; release.json states {document.n_rows}")
         elif table is not None and not _same(table, read_table):
-            problems.append(f"{name}: expected the rows of data.csv, found other rows")
+            problems.append(f"{name}: its rows are not the rows of data.csv")
         table = table or read_table
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))
@@ -424,7 +417,7 @@ def _room(files: Files, name: str) -> list[str]:
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`
-        return [f"holds parts that cannot be followed ({type(error).__name__})"]
+        return [f"its parts cannot be read one after the other ({type(error).__name__})"]
 
 
 def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:

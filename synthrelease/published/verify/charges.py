@@ -52,10 +52,10 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
     if document.divided_rows is None:
         if largest:
-            yield f"charge {largest[0].name!r}: the largest of pieces, and release.json describes none"
+            yield f"charge {largest[0].name!r}: it is the largest of several pieces, but release.json has no pieces"
         return
     if len(largest) != 1 or largest[0] not in root.parts or len(largest[0].parts) != len(PIECES):
-        yield "charges: expected one node below the root that takes the larger loss of the two pieces, found another tree"
+        yield "charges: one node below the root must take the larger loss of the two pieces; there is no such node"
         return
     shared_nodes = [node for node in root.parts if node != largest[0]]
     nodes: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in shared_nodes]
@@ -63,7 +63,7 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     for piece, node in nodes:
         for charge in node.planned():
             if (expected := piece_of(charge.charge())) != piece:
-                yield f"charge {charge.name!r}: expected {_where(expected)}, found {_where(piece)}"
+                yield f"charge {charge.name!r}: it stands {_where(piece)}; it belongs {_where(expected)}"
 
 
 def _where(piece: str | None) -> str:
@@ -94,13 +94,13 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield from _node_problems(part, selection)
     if node.rule == MECHANISM:
         if node.parts:
-            yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
+            yield f"charge {node.name!r}: a mechanism has no parts, but {len(node.parts)} are listed"
         return
     if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, ADDED, TOGETHER, REPLACING, IN_PARALLEL, WITHIN_CAP):
-        yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
+        yield f"charge {node.name!r}: the rule {node.rule!r} is unknown"
         return
     if not node.parts:
-        yield f"charge {node.name!r}: expected parts that add up to this charge, found no parts"
+        yield f"charge {node.name!r}: the parts that add up to this charge are missing"
         return
     try:
         charge, composed = node.charge(), _composed(node, selection)
@@ -108,7 +108,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield f"charge {node.name!r}: {error}"
         return
     if composed.price != charge.price:
-        yield f"charge {node.name!r}: its parts give {_cost(composed)}; it states {_cost(charge)}"
+        yield f"charge {node.name!r}: its parts add up to {_cost(composed)}, but it states {_cost(charge)}"
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
@@ -136,7 +136,7 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         selected = private_selection(node.name, parts[0], selection, Fraction(node.delta_exact))
         if selected.rule == node.rule:
             return selected
-    raise ValueError("expected one round below the selection that the document describes, found something else")
+    raise ValueError("the parts below the selection are not the one round that the document describes")
 
 
 def _cost(charge: Charge) -> str:
@@ -146,18 +146,18 @@ def _cost(charge: Charge) -> str:
 def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
     for word, exact, rounded in (("epsilon", part.epsilon_exact, part.epsilon), ("delta", part.delta_exact, part.delta)):
         if float(rounded) != upwards(Fraction(exact)):
-            yield f"{name}: {word} {rounded} is not {exact}, rounded up"
+            yield f"{name}: {word} {rounded} is not {exact} rounded up"
 
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     guarantee, root = document.guarantee, document.charges
     if root.renyi is not None:
-        yield "guarantee: expected epsilon and delta at the root of the charges, found a Renyi curve"
+        yield "guarantee: the root of the charges states a Renyi curve in place of epsilon and delta"
     if (guarantee.neighbours, guarantee.unit) != (NEIGHBOURS, UNIT):
-        yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found other values"
+        yield f"guarantee: the neighbours are not {NEIGHBOURS!r}, or the unit is not {UNIT!r}"
     for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
         if getattr(guarantee, word) != getattr(root, word):
-            yield f"guarantee: {word} is {getattr(guarantee, word)}, the charges say {getattr(root, word)}"
+            yield f"guarantee: {word} is {getattr(guarantee, word)}, but the charges state {getattr(root, word)}"
     person = guarantee.person
     try:
         again = Guarantee(
@@ -168,7 +168,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
         follows = None
     promised = None if person.epsilon_exact is None else (person.epsilon_exact, person.delta_exact)
     if person.records < 1 or follows != promised:
-        yield f"guarantee: for {person.records} records of a person follows {follows}, found {promised}"
+        yield f"guarantee: a person with {person.records} records has {follows}, but release.json states {promised}"
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -176,29 +176,30 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":
-        yield "domain: expected a number of rows that was counted or stated, because a secret piece was read; found 'exact'"
+        yield "domain: the number of rows is 'exact'; for a secret piece it must be counted with noise or stated"
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
-        yield "domain: expected either the number of rows of the file or the number of rows used, found both or none"
+        yield "domain: it must state either the number of rows of the file or the number of rows used, not both"
         return
     in_file = rows if domain.file_rows is None else domain.file_rows
     if not (rows <= in_file and (domain.way != "whole" or rows == in_file)):
-        yield f"domain: expected at most the {in_file} rows of the file (all, where none is left out), found {rows}"
+        yield f"domain: the release used {rows} rows, but the file has {in_file}"
     records = document.guarantee.person.records
     if domain.persons is not None and domain.file_rows != domain.persons * records:
-        yield f"domain: expected {records} rows of each of {domain.persons} persons at most, found {domain.file_rows} in all"
+        yield f"domain: {domain.persons} persons with at most {records} rows each cannot have {domain.file_rows} rows"
     expected = list(invariants(domain.way, in_file, rows, domain.persons))
     if document.guarantee.invariants != expected:
-        yield f"guarantee: expected the invariants {expected}, found {document.guarantee.invariants}"
+        yield f"guarantee: the invariants are {document.guarantee.invariants}; they should be {expected}"
     charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
     if (charged is not None) != (domain.way == "counted"):
-        yield f"charge {NUMBER_OF_ROWS!r}: this charge must exist if, and only if, the number of rows was counted"
+        yield f"charge {NUMBER_OF_ROWS!r}: this charge must exist if, and only if, the number of rows was counted with noise"
         return
     epsilon = None if charged is None else Fraction(charged.epsilon_exact)
     margin = RowsRule(way="counted", epsilon=epsilon).margin if epsilon else None
     shortfall = None if charged is None else str(SHORTFALL)
     if (domain.margin, domain.shortfall) != (margin, shortfall):
-        yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
+        found = f"the margin {domain.margin} and the shortfall {domain.shortfall}"
+        yield f"domain: it states {found}; right are the margin {margin} and the shortfall {shortfall}"
     several = domain.persons is not None and records > 1
     of_file = [
         column for column in document.columns if column.source
@@ -207,23 +208,23 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         secret or several or bool(document.raw_rules) or any("drop" in (column.missing, column.outside) for column in of_file)
     )
     if not dropped and domain.way in ("counted", "exact"):
-        yield f"domain: nothing is left out, so expected the number of rows of the file; found {domain.way!r}"
+        yield f"domain: the rules exclude no row, so the number of rows cannot be {domain.way!r}"
     if dropped and domain.way == "whole":
-        yield "domain: rows can be left out, so expected a number that was counted, stated or exact; found 'whole'"
+        yield "domain: the rules can exclude rows, so the number of rows cannot be 'whole'"
 
 
 def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
     leaves = list(document.charges.leaves())
     twice = [name for name, count in Counter(leaf.name for leaf in leaves).items() if count > 1]
     if twice:
-        yield f"charge {twice[0]!r}: expected different names of charges, found this name twice"
+        yield f"charge {twice[0]!r}: two charges have this name"
     charged = {leaf.name: leaf.epsilon_exact for leaf in leaves}
     test = "none" if document.selection.joint_test is None else document.selection.joint_test.epsilon_exact
     if charged.get(JOINT_TEST, "none") != test:
-        yield f"selection: joint test: expected the stated charge {test}, found {charged.get(JOINT_TEST, 'none')}"
+        yield f"selection: joint test: it states the charge {test}, but the charges list {charged.get(JOINT_TEST, 'none')}"
     for criterion in document.criteria:
         paid = charged.get(f"criterion: {criterion.name}", "0")
         if paid != criterion.epsilon_exact:
-            yield f"criterion {criterion.name!r}: states epsilon {criterion.epsilon_exact}, is charged {paid}"
+            yield f"criterion {criterion.name!r}: it states epsilon {criterion.epsilon_exact}, but the charge is {paid}"
         if float(criterion.epsilon) != upwards(Fraction(criterion.epsilon_exact)):
-            yield f"criterion {criterion.name!r}: epsilon {criterion.epsilon} is not {criterion.epsilon_exact}, rounded up"
+            yield f"criterion {criterion.name!r}: epsilon {criterion.epsilon} is not {criterion.epsilon_exact} rounded up"

@@ -70,7 +70,7 @@ def made(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except Exception as error:
-        return Check(name=name, problems=(f"release.json: holds values that cannot be checked ({type(error).__name__})",))
+        return Check(name=name, problems=(f"release.json: it has values that cannot be checked ({type(error).__name__})",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ class Report:
         """Return the closing sentences of a verification without problems: what the verification shows, and what it does not
         show.
         """
-        how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
+        how_far = f" (but {' and '.join(self.left_out)} were not checked)" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
         sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
         return " ".join(filter(None, sentences))
@@ -138,10 +138,10 @@ class Report:
         if self.signed_by is not None:
             return ""
         if self.commitment:
-            return "A commitment does not cover rows and figures: anybody with the specification could have made these files."
+            return "A commitment does not cover rows and results. Anybody with the specification could have made these files."
         return (
-            "No commitment was given: anybody with this program could have written consistent files like these, so the "
-            "checks show neither who made the files nor that there was a private file."
+            "No commitment was given. Anybody with this program could have made such files. So the checks do not show who "
+            "made them, or that there was a private file."
         )
 
 
@@ -161,21 +161,21 @@ def read_files(folder: Path) -> Files:
     """
     problem, contents = "", {}
     if not folder.is_dir():
-        problem = "expected the folder of a release, found none"
+        problem = "there is no such folder"
     else:
         try:
             entries = sorted(folder.iterdir())
             odd = [entry.name for entry in entries if entry.is_symlink() or not entry.is_file()]
             if odd:
-                problem = f"expected plain files only, found {odd[0]!r}"
+                problem = f"{odd[0]!r} is no plain file. The folder of a release has plain files only"
             elif sum(entry.stat().st_size for entry in entries) > MAX_BYTES:
-                problem = "expected files of at most 4 GB in total, found more"
+                problem = "the files of this folder have more than 4 GB, which is too much"
             else:
                 contents = {
                     entry.name: OnDisk.of(entry) if entry.stat().st_size > HELD else entry.read_bytes() for entry in entries
                 }
         except OSError as error:
-            problem = f"expected files that can be read, found a file that cannot be read ({error.strerror})"
+            problem = f"a file cannot be read ({error.strerror})"
     if problem:
         raise InputError(f"{folder}: {problem}.")
     return Files(contents)
@@ -189,7 +189,7 @@ def check_unchanged(folder: Path, files: Files) -> None:
     InputError : when a file was changed.
     """
     for name in files.changed():
-        raise InputError(f"{folder}: expected files that do not change during the check, found that {name} was changed.")
+        raise InputError(f"{folder}: somebody changed {name} during the check. Run the check again.")
 
 
 def checksums(files: Files) -> Check:
@@ -197,14 +197,14 @@ def checksums(files: Files) -> Check:
     name = "checksums"
     listed = read_checksums(files[CHECKSUMS]) if CHECKSUMS in files else None
     if listed is None:
-        return Check(name=name, problems=(f"{CHECKSUMS}: expected a line with checksum and name for each file, found no file",))
+        return Check(name=name, problems=(f"{CHECKSUMS}: this file is missing, or its lines are not checksums with names",))
     present = set(files) - {CHECKSUMS, SIGNATURE}
     problems = [f"{missing}: {CHECKSUMS} lists this file, but the folder lacks it" for missing in sorted(set(listed) - present)]
     problems += [f"{extra}: {CHECKSUMS} does not list this file of the folder" for extra in sorted(present - set(listed))]
     changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
-    problems += [f"{file}: its checksum is not the one in {CHECKSUMS}" for file in changed]
+    problems += [f"{file}: {CHECKSUMS} states another checksum of this file" for file in changed]
     if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):
-        problems = [f"{CHECKSUMS}: expected the layout that synthrelease writes, found another layout"]
+        problems = [f"{CHECKSUMS}: it does not have the layout that synthrelease writes"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 
@@ -216,8 +216,8 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None
     for folder in folders:
         if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):
             raise InputError(
-                f"{path}: expected {role} from a source other than the folder that is checked, found a file in {folder}. "
-                "Whoever made the folder put it there. Fetch it from the publisher's own page or gazette."
+                f"{path}: {role} must come from outside the folder {folder} that is checked, because whoever made the folder "
+                "put this file there. Fetch it from the publisher's own page or gazette."
             )
 
 
@@ -238,27 +238,27 @@ def signature(files: Files, public_key: Path | None) -> Signature:
     """
     trusted = None if public_key is None else load_public_key(public_key)
     if trusted is None and SIGNATURE not in files and PUBLIC_KEY not in files:
-        summary = "nobody signed: nothing shows who made the files"
+        summary = "nobody signed, so nothing shows who made the files"
         return Signature(check=Check(name="signature", found=summary, absent=True), signed_by=None)
     problems = tuple(_signature_problems(files, trusted))
     if problems:
         return Signature(check=Check(name="signature", problems=problems), signed_by=None)
     key = trusted or parse_public_key(files[PUBLIC_KEY])
     signed_by = "" if key is None else fingerprint(key)
-    summary = "by the given key" if trusted else "by the key in the bundle: compare its fingerprint with the publisher's"
+    summary = "by the given key" if trusted else "by the key in the folder. Compare its fingerprint with the publisher's"
     return Signature(check=Check(name="signature", found=f"{summary}, {signed_by}"), signed_by=signed_by)
 
 
 def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Iterator[str]:
     for name in (SIGNATURE, PUBLIC_KEY):
         if name not in files:
-            yield f"{name}: expected in a signed bundle, not there"
+            yield f"{name}: this file of a signed release is missing"
             return
     in_bundle = parse_public_key(files[PUBLIC_KEY])
     if in_bundle is None:
-        yield f"{PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
+        yield f"{PUBLIC_KEY}: it is no Ed25519 public key in PEM"
         return
     if trusted is not None and public_pem(trusted) != public_pem(in_bundle):
-        yield f"{PUBLIC_KEY}: is not the given key"
+        yield f"{PUBLIC_KEY}: it is not the given key"
     if not is_signed(files.get(CHECKSUMS, b""), files[SIGNATURE], trusted or in_bundle):
-        yield f"{SIGNATURE}: is not a signature of {CHECKSUMS} by this key"
+        yield f"{SIGNATURE}: it is no signature of {CHECKSUMS} by this key"

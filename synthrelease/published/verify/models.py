@@ -32,7 +32,7 @@ def models(document: ReleaseDocument, part: ModelsPart) -> Check:
         for model, answer in zip(part.models, part.answers, strict=False):
             problems += [f"models: {model.question}: {problem}" for problem in _answer(document, part, model, answer)]
     if part.answers and [model.question for model in part.models] != [answer.question for answer in part.answers]:
-        problems.append("models: expected one answer for each question in their order, found answers to other questions")
+        problems.append("models: the answers do not belong to the questions, one by one in their order")
     numbers = len(part.sums) + 3 * sum(len(model.groups) for model in part.models)
     summary = f"{len(part.answers)} answers from {numbers} noisy sums, for epsilon {part.epsilon}"
     return Check(name="models", found=summary, problems=tuple(problems))
@@ -43,25 +43,25 @@ def _charges(document: ReleaseDocument, part: ModelsPart) -> Iterator[str]:
     paid += sum((Fraction(model.epsilon) for model in part.models if model.epsilon), Fraction(0))
     charged = [leaf.epsilon_exact for leaf in document.charges.planned() if leaf.name == MODELS]
     if paid != Fraction(part.epsilon) or charged != [part.epsilon]:
-        yield f"models: expected the charge of all their noises, {paid}, found {', '.join(charged) or 'none'}"
+        yield f"models: their noise costs {paid}, but the charges list {', '.join(charged) or 'none'}"
 
 
 def _noises(part: ModelsPart) -> Iterator[str]:
     for index, noise in enumerate(part.noises):
         if not math.isclose(float(noise.scale), float(part.steps / Fraction(noise.epsilon)), rel_tol=1e-12):
-            yield f"models: noise {index}: expected the scale {part.steps} / {noise.epsilon}, found {noise.scale}"
+            yield f"models: noise {index}: its scale {noise.scale} is not {part.steps} / {noise.epsilon}"
         if (size := sum(entry.noise == index for entry in part.sums)) != noise.size:
-            yield f"models: noise {index}: expected {noise.size} sums that share it, found {size}"
+            yield f"models: noise {index}: {size} sums share it; release.json states {noise.size}"
     for entry in part.sums:
         square = len(entry.of) == 2 and entry.of[0] == entry.of[1]
         low = -1 if any(_limits(text) for text in entry.of) and not square else 0
         if entry.noise >= len(part.noises) or (float(entry.low), float(entry.high)) != (low, 1):
-            yield f"models: {' * '.join(entry.of)}: expected a noise of the list, and the limits of what a row adds"
+            yield f"models: {' * '.join(entry.of)}: its noise is unknown, or the limits of what a row adds are wrong"
     for model in part.models:
         if model.groups and not (
             model.epsilon and model.scale and math.isclose(float(model.scale), float(2 * _SHARES / Fraction(model.epsilon)))
         ):
-            yield f"models: {model.question}: expected the scale 2^31 / {model.epsilon}, found {model.scale}"
+            yield f"models: {model.question}: its scale {model.scale} is not 2^31 / {model.epsilon}"
 
 
 def _limits(text: str) -> tuple[float, float] | None:
@@ -80,7 +80,7 @@ def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answe
         name = term.group or term.name
         computed = expected.get(name)
         if computed is None or not _near(answer, term, computed):
-            yield f"{name}: expected about {computed}, by the published sums, found {term.estimate}"
+            yield f"{name}: the published sums give about {computed}, but the estimate is {term.estimate}"
 
 
 def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool:

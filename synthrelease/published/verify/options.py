@@ -86,7 +86,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
             yield made(name, partial(check, part))
     if bundle.earlier and document.series is None:
         folders = ", ".join(str(folder) for folder, _ in bundle.earlier)
-        yield Check(name="other releases", problems=(f"release.json: names no earlier releases, so {folders} cannot be one",))
+        yield Check(name="other releases", problems=(f"release.json names no earlier release, so {folders} is none",))
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
@@ -100,18 +100,18 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
         plan = part.years
         plan_of_release = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
         if plan_of_release != (table.name, table.horizon(release.unit.records), table.year, table.again):
-            yield "series: expected the plan over years and the place in it as in the specification, found others"
+            yield "series: the plan over years, or the year in this plan, differs from the specification"
     elif in_specification or (in_release and not document.first_run):
         files = ("the specification", "release.json") if in_specification else ("release.json", "the specification")
-        yield f"series: expected what {files[0]} states as fixed before the run in {files[1]}, too; found nothing of it"
+        yield f"series: {files[0]} states what was fixed before the run, but {files[1]} does not"
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
     """Yield sentences on facts that were fixed before the run but that specification.json of version 1.0.0 lacks."""
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
-            f"What release.json says in {name!r} is no part of the specification: releases of version 1.0.0 did not publish it "
-            "there, so that it can have been written after the run."
+            f"The specification does not contain {name!r} of release.json, because version 1.0.0 did not publish it there. "
+            "This part may have been written after the run."
         )
 
 
@@ -125,8 +125,8 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
     except SynthreleaseError:
         sizes = None
     problem = (
-        f"partition: expected pieces of {sizes} rows and a table as large as the second, found {part.fit_rows}, "
-        f"{part.score_rows} and {document.n_rows}"
+        f"partition: the pieces must have {sizes} rows, and the table as many as the second. They have {part.fit_rows} and "
+        f"{part.score_rows}, and the table has {document.n_rows}"
     )
     follows = sizes == (part.fit_rows, part.score_rows) and document.n_rows == part.score_rows
     summary = f"{part.fit_rows} rows for the generator and {part.score_rows} for the criteria"
@@ -155,13 +155,13 @@ def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: Kno
     """Check the weights by raking again. The rows and the published totals determine the weights, or the reason why there
     are none.
     """
-    summary = "none: the table cannot have the totals, as release.json says"
+    summary = "the table has no weights: as release.json says, it cannot have the totals"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
         summary = (
-            "the numbers of their classes"
+            "the weights are the representative values of their classes"
             if not part.margins
-            else f"{len(part.margins)} margins met to {deviation}, the same weight for equal rows"
+            else f"the weighted rows have the totals of {len(part.margins)} margins within {deviation}"
         )
     problems = tuple(f"weights: {problem}" for problem in _weight_problems(document, part, bundle.table))
     return Check(name="calibration", found=summary, problems=problems)
@@ -172,17 +172,17 @@ def _weight_problems(document: ReleaseDocument, part_stated: CalibrationPart, ta
     for pair in disagreements(calibration.margins, calibration.tolerance):
         yield f"the margins {pair.left.name} and {pair.right.name} disagree about {pair.cell or 'the number of persons'}"
     if calibration.start is not None and calibration.start not in table.names:
-        yield f"expected a column of the table to start from, found {calibration.start!r}"
+        yield f"they start from {calibration.start!r}, which is no column of the table"
         return
     outcome = weights_or_reason(table.counts, calibration, document.columns)
     weights = None if isinstance(outcome, str) else outcome.of_cells
     part = CalibrationPart.of(calibration, document.columns, outcome)
     if (part.weights is None) != (part_stated.weights is None) or part.failed != part_stated.failed:
-        yield "the table and the totals give another result than release.json states"
+        yield "the table and the totals lead to another result than release.json states"
     elif table.weights is not None and weights is not None and not _near(table.weights, weights):
         yield "the weights in the table do not follow from its rows and the totals"
     elif not _same_weights(part, part_stated):
-        yield "the statements of release.json about the weights do not follow from the table and the totals"
+        yield "the statements of release.json do not follow from the table and the totals"
 
 
 def _near(left: np.ndarray, right: np.ndarray) -> bool:
@@ -208,25 +208,25 @@ def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
 
 def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
     """Check the total of the listed costs for a person, and compare the list with the given releases."""
-    looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
+    looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases were checked"
     total_epsilon = part.total_epsilon_exact
-    of_all = "nothing is promised to a person" if total_epsilon is None else f"epsilon {total_epsilon}"
+    of_all = "a person has no guarantee" if total_epsilon is None else f"a person has epsilon {total_epsilon} in all"
     plan = part.years
     promised = "" if plan is None else f"; epsilon {plan.promised_epsilon_exact} promised over {len(plan.epsilons_exact)} years"
-    summary = f"{part.name}: {of_all} for a person in all{promised}; {looked}"
+    summary = f"{part.name}: {of_all}{promised}; {looked}"
     return Check(name="series", found=summary, problems=tuple(_series_problems(document, part, bundle)))
 
 
 def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownFiles) -> Iterator[str]:
     sums = total(part.earlier, part.corrects, document.guarantee.person)
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
-        yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found another sum"
+        yield f"release.json: series: the sum is not {sums[0]} and {sums[1]}, which follow from the listed releases"
     if part.years is None and any(release.year is not None for release in part.earlier):
-        yield "release.json: series: expected the plan over years that an earlier release has, found none"
+        yield "release.json: series: the plan over years is missing, which an earlier release has"
     if part.years is not None:
         yield from (f"release.json: series: years: {problem}" for problem in _not_planned(document, part, part.years))
     if unlisted := sorted(set(_released_priors(document)) - {release.digest for release in part.earlier}):
-        yield f"release.json: configuration: expected a public table that series names, found {unlisted[0][:16]}..."
+        yield f"release.json: configuration: series does not name the public table {unlisted[0][:16]}..."
     listed = {release.digest: release for release in part.earlier}
     for folder, files in bundle.earlier:
         content = files.get("release.json", b"")
@@ -240,11 +240,11 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
         if part.corrects is not None and digest == part.corrects.digest:
             yield from (f"{folder}: {problem}" for problem in _not_corrected(document, bundle.table, old, files))
         elif digest not in listed:
-            yield f"{folder}: release.json: names no release with its checksum {digest}"
+            yield f"{folder}: release.json names no release with the checksum {digest}"
         elif listed[digest] != expected:
             part_of_release = listed[digest]
             wrong = [name for name in type(expected).model_fields if getattr(part_of_release, name) != getattr(expected, name)]
-            difference = f"{', '.join(wrong)} of {folder}: expected the values that follow from this release, found others"
+            difference = f"{', '.join(wrong)} of {folder}: the values do not follow from this release"
             yield f"release.json: series: {difference}"
 
 
@@ -252,21 +252,21 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
     """Yield statements that do not follow from the plan over years and the named releases."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
-        yield f"expected a year of the plan, {horizon.years[0]} to {horizon.years[-1]}, found {plan.year}"
+        yield f"{plan.year} is no year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
         return
     if any(release.year == plan.year and release.corrects is None for release in part.earlier if release.year is not None):
-        yield f"expected one release of {plan.year}, found an earlier one"
+        yield f"there is an earlier release of {plan.year}; only one is allowed"
     if any(release.year is None for release in part.earlier):
-        yield "expected the year of every earlier release, found a release without a year"
+        yield "an earlier release has no year"
         return
     most = horizon.most(plan.year, plan.again)
     if not (Fraction(guarantee.epsilon_exact) <= most and Fraction(guarantee.delta_exact) <= horizon.delta):
         spent = guarantee.epsilon_exact
-        yield f"expected a release of {plan.year} that costs epsilon {most} at most, as planned, found {spent}"
+        yield f"the release of {plan.year} costs epsilon {spent}; the plan allows at most {most}"
     if plan.records_in_year != min(guarantee.person.records, plan.records_in_all):
-        yield f"expected {guarantee.person.records} records of a person in a year, as guaranteed, found {plan.records_in_year}"
+        yield f"the plan has {plan.records_in_year} records of a person in a year, the guarantee {guarantee.person.records}"
     if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
-        yield "expected promised and spent losses that follow from the plan and the named releases, found other losses"
+        yield "the promised and spent losses do not follow from the plan and the named releases"
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
@@ -280,7 +280,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
     """Yield evidence that this is not an erratum but another release, which would have spent budget."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
-            yield f"expected the same {name} in an erratum, found a difference"
+            yield f"{name} differs, but an erratum changes no {name}"
             return
     try:
         rows = read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1]))
@@ -288,7 +288,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
         yield f"{old.csv}: {error}"
         return
     if not rows.counts.same_as(table.counts):
-        yield f"{old.csv}: expected the same rows in an erratum, found other rows"
+        yield f"{old.csv}: the rows differ, but an erratum changes no rows"
 
 
 # Scout and release cost their cap together, and what both spent is within it.
@@ -296,7 +296,8 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
 
 def of_scout(part: ScoutPart, document: ReleaseDocument) -> Check:
     """Check the cap of a scout and its release by composing their charges again."""
-    summary = f"epsilon = {decimal_text(Fraction(part.alone_exact))} by itself, with the release {document.guarantee.epsilon}"
+    alone = decimal_text(Fraction(part.alone_exact))
+    summary = f"the scout costs epsilon = {alone}, together with the release {document.guarantee.epsilon}"
     return Check(name="scout", found=summary, problems=tuple(_scout_problems(part, document)))
 
 
@@ -310,9 +311,9 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
         yield f"scout: {error}"
         return
     if part.alone_exact != str(cap.alone):
-        yield f"scout: expected epsilon {cap.alone} by itself, found {part.alone_exact}"
+        yield f"scout: it states epsilon {part.alone_exact} for the scout alone, but its charges add up to {cap.alone}"
     if composed.price != root.price or [leaf.price for leaf in cap.charges] != [leaf.price for leaf in root.parts[:first]]:
-        yield "scout: expected the charges of the scout and its cap at the root of the charges, found other charges"
+        yield "scout: the charges of the scout and its cap are not at the root of the charges"
 
 
 # The guarantee for a member of the population follows from the main guarantee and the two numbers of records.
@@ -321,7 +322,7 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
     """Check the guarantee for a member of the population. No other part may imply that the file is another kind of sample."""
     epsilon = decimal_text(part.loss().epsilon)
-    summary = f"a sample of {part.sampled} of {part.size}: epsilon {epsilon} beside the guarantee"
+    summary = f"the file has {part.sampled} of {part.size} records; epsilon {epsilon} for a member of the population"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
 
 
@@ -329,16 +330,16 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
     guarantee = document.guarantee
     if part.sampled != document.domain.file_rows or part.sampled > part.size:
         rows = document.domain.file_rows
-        yield f"population: expected a sample of {rows} rows, as the file has, found {part.sampled} rows"
+        yield f"population: the sample has {part.sampled} rows, but the file has {rows}"
         return
     whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
     expected = of_the_population(whole, part.sampled, part.size)
     if part.loss() != expected:
-        yield f"population: expected epsilon {expected.epsilon}, delta {expected.delta}, found other losses"
+        yield f"population: the losses are not epsilon {expected.epsilon}, delta {expected.delta}, which follow"
     if guarantee.person.records > 1:
-        yield "population: expected no population if a person has several records, found one"
+        yield "population: this guarantee does not exist if a person has several records"
     if document.several_releases:
-        yield "population: expected no population if there are other releases of the same records, found one"
+        yield "population: this guarantee does not exist if there are other releases of the same records"
 
 
 # The complete copies: observed values are unchanged, and filled values have a donor among the released rows.
@@ -348,7 +349,7 @@ def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: Known
     """Check each row of each copy. Donors are drawn at random, so the check is only that a possible donor exists."""
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
-    summary = f"{0 if part.failed else part.copies} copies, observed values as in data.csv, others with donors"
+    summary = f"{0 if part.failed else part.copies} copies with the observed values of data.csv; each other value has a donor"
     return Check(name="imputation", found=summary, problems=problems)
 
 
@@ -356,16 +357,16 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     table, rules = bundle.table, bundle.rules
     if part.failed:
         if name in document.files:
-            yield "expected none, found one"
+            yield "this file exists, but release.json says that there are no copies"
         return
     gaps = gaps_of(part, document.columns)
     if part.smallest != document.minimum_count:
-        yield f"expected rows that occur at least {document.minimum_count} times, release.json states {part.smallest}"
+        yield f"release.json states that rows occur at least {part.smallest} times; it must be {document.minimum_count} times"
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
-        yield f"expected {lacking} rows that lack a value, as in data.csv, found {part.rows}"
+        yield f"{part.rows} rows without a value are stated, but data.csv has {lacking}"
     if name not in bundle.files or name not in document.files:
-        yield "this file is missing: expected in the bundle, found no file"
+        yield "this file is missing"
         return
     shape, flags = replace(table.shape, weighted=False), flags_of_rows(table, open_)
     try:
@@ -378,12 +379,12 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     for number in range(1, part.copies + 1):
         of_copy = slice((number - 1) * len(flags), number * len(flags))
         if heads[of_copy] != [(str(number), str(row), flag) for row, flag in enumerate(flags, start=1)]:
-            yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
+            yield f"copy {number}: its lines are not the rows of data.csv in order, each with the columns that were filled in"
             continue
         bins = [column.astype(np.int64) for column in copies[of_copy].bins]
         yield from (f"copy {number}: {problem}" for problem in _copy_problems(bins, table, gaps, rules, open_))
     if len(heads) > part.copies * len(flags):
-        yield f"expected {part.copies} copies, found more rows"
+        yield f"there are more rows than {part.copies} copies have"
 
 
 def _copy_problems(
@@ -419,7 +420,7 @@ def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, op
             donors = Counts.of(layout, [table.counts.bins[column][pattern.donors] for column in pattern.columns])
             rows = np.concatenate([np.arange(starts[cell], starts[cell + 1]) for cell in pattern.recipients])
             if (donors.find([bins[column][rows] for column in pattern.columns]) < 0).any():
-                yield f"values of {', '.join(layout.columns)} were filled in that no released row has"
+                yield f"no released row has the values of {', '.join(layout.columns)} that were filled in"
     except NotImputed as error:
         yield str(error)
 
@@ -437,7 +438,7 @@ def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
     for level in part.levels:
         rows = counts.marginal([counts.layout.columns.index(level.column)])
         with_rows.append(f"{np.count_nonzero(rows):,} of {level.areas:,} {level.column}")
-    summary = f"areas with rows: {', '.join(with_rows)}; the number of rows in each area is the sum over its smaller areas"
+    summary = f"areas with rows: {', '.join(with_rows)}; the rows of the smaller areas add up to the rows of each area"
     return Check(name="geography", found=summary)
 
 
@@ -445,27 +446,27 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
     counts, indices = bundle.table.counts, []
     for level in part.levels:
         if level.column not in counts.layout.columns:
-            yield f"geography: expected a column {level.column!r} in the table, found none"
+            yield f"geography: the table has no column {level.column!r}"
             return
         indices.append(counts.layout.columns.index(level.column))
         if counts.layout.sizes[indices[-1]] != level.areas:
-            yield f"geography: expected {counts.layout.sizes[indices[-1]]} areas of {level.column!r}, found {level.areas}"
+            yield f"geography: {level.column!r} has {counts.layout.sizes[indices[-1]]} areas; {level.areas} are stated"
     lowest = counts.marginal([indices[-1]])
     homes = []
     for index in indices[:-1]:
         home = bundle.rules.home_of(index, indices[-1])
         if home is None:
             name = counts.layout.columns[index]
-            yield f"geography: expected a rule that puts each area into one of {name!r}, found none"
+            yield f"geography: no rule puts each area into one area of {name!r}"
             return
         homes.append(home)
         summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[index]).astype(np.int64)
         if wrong := int((summed != counts.marginal([index])).sum()):
             name = counts.layout.columns[index]
-            yield f"geography: expected as many rows in each area of {name!r} as in its parts, found {wrong} that differ"
+            yield f"geography: {wrong} areas of {name!r} have another number of rows than their smaller areas together"
     for upper, lower in pairwise(homes):
         if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
-            yield "geography: expected levels that lie within one another, found an area in two of the level above"
+            yield "geography: an area lies in two areas of the level above"
 
 
 # Every row has exactly the indicators that its column states.
@@ -486,9 +487,9 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
     columns = {column.name: column for column in document.columns}
     for group in part.groups:
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
-            yield f"marks: expected a column {missing[0]!r} in the table, found none"
+            yield f"marks: the table has no column {missing[0]!r}"
         elif columns[group.column].kind != "category" or columns[group.column].missing == "bin":
-            yield f"marks: expected sets of indicators in {group.column!r}, found another kind of column"
+            yield f"marks: {group.column!r} is no column of sets of indicators"
         else:
             yield from _miscounted(group, document, bundle)
 
@@ -500,11 +501,11 @@ def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles
     for bit, (name, labels) in enumerate(group.marks.items()):
         held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
-            yield f"marks: expected bins of {name!r} with indicators only or with none, found a bin with both"
+            yield f"marks: a bin of {name!r} has both indicators and other categories"
             return
         has = np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
         number += has * 2**bit
     labels = [bin_.label for bin_ in document.columns[indices[group.column]].bins]
     wrong = bins_of_sets(list(group.marks), labels)[number] != counts.digits(indices[group.column])
     if rows := int(counts.counts[wrong].sum()):
-        yield f"marks: expected rows with the indicators that {group.column!r} states, found {rows} other rows"
+        yield f"marks: {rows} rows do not have the indicators that {group.column!r} states"

@@ -38,10 +38,10 @@ def room_problems(content: Content) -> Iterator[str]:
         file.seek(0)
         position, last = len(MAGIC), size - 8 - length
         if file.read(len(MAGIC)) != MAGIC or end != MAGIC or footer.serialized_size != length:
-            yield "expected one footer between the columns and the end, found more"
+            yield "there is more than one footer between the columns and the end"
             return
         if not re.fullmatch(r"parquet-cpp-arrow version [0-9.]{1,20}(-SNAPSHOT)?", footer.created_by or ""):
-            yield "expected a footer that names the library that wrote it, found another text"
+            yield "the footer does not name the library that wrote the file"
         for group in range(footer.num_row_groups):
             for column in range(footer.num_columns):
                 chunk = footer.row_group(group).column(column)
@@ -51,11 +51,11 @@ def room_problems(content: Content) -> Iterator[str]:
                 except OtherBytes:
                     values, ends = -1, -1
                 if begins != position or ends != position + chunk.total_compressed_size or values != chunk.num_values:
-                    yield "expected columns and pages that follow each other, found other bytes between or behind them"
+                    yield "there are other bytes between or behind the columns and pages"
                     return
                 position = ends
         if position != last:
-            yield f"expected the footer behind the last column, found {last - position} bytes between them"
+            yield f"there are {last - position} bytes between the last column and the footer"
 
 
 def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:

@@ -84,9 +84,9 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
     """
     whole = commitment.covers(document)
     problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
-    problems_told = tuple(f"release.json: {problem} of the commitment {commitment.name}" for problem in problems)
+    problems_told = tuple(f"release.json: {problem} the commitment {commitment.name}" for problem in problems)
     scope = "" if whole else "plan over years, names, kinds and thresholds of the criteria "
-    apart = "" if whole else "; the specification of this release is not in the commitment"
+    apart = "" if whole else " (the commitment does not contain the specification of this release)"
     summary = f"{scope}as committed to{apart}; compare this digest with the published one: {commitment.digest}"
     return Check(name="commitment", found=summary, problems=problems_told)
 
@@ -97,11 +97,11 @@ def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bo
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
         which = "" if planned is None else f" of {_run(planned.year, bool(planned.again))}"
-        return f"The specification{which} is the one that was committed to. {compare}", True
+        return f"The specification{which} equals the commitment. {compare}", True
     return (
-        f"The commitment is to {_run(planned.year, bool(planned.again))}, and this is {_run(years.year, years.again)}: the "
-        "plan over years and the names, kinds and thresholds of the criteria are the ones that were committed to. The "
-        f"specification of this release was not compared: its bins, rules and budgets may be others. {compare}"
+        f"The commitment is for {_run(planned.year, bool(planned.again))}. This is {_run(years.year, years.again)}. The plan "
+        "over years and the names, kinds and thresholds of the criteria equal the commitment. Bins, rules and budgets of "
+        f"this release were not compared. {compare}"
     ), False
 
 
@@ -122,45 +122,45 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
         released = _run(years.year, years.again)
-        yield f"series: expected {_run(planned.year, planned.again)}, found {released}, and not the release"
+        yield f"series: this is {released}, and not {_run(planned.year, planned.again)}, which is the release of"
     of_release, of_commitment = (
         [(criterion.name, criterion.kind, criterion.threshold) for criterion in source.criteria] for source in (document, part)
     )
     if of_release != of_commitment:
-        yield "criteria: expected the names, kinds and thresholds"
+        yield "criteria: their names, kinds and thresholds do not equal"
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
     """Yield the facts that differ, among the facts that are fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
-        yield f"specification: expected {part.specification[:16]}..., that"
+        yield f"specification: its digest is not {part.specification[:16]}..., which is the digest in"
     program = document.versions.get("synthrelease", document.written_by)
     if program != part.program:
-        yield f"versions: expected synthrelease {part.program}, found {program}, and not that"
+        yield f"versions: synthrelease {program} made the release, and not synthrelease {part.program} as in"
     if document.charges != part.charges:
-        yield "charges: expected those"
+        yield "charges: they do not equal the charges in"
     if document.selection != part.selection:
-        yield "selection: expected that"
+        yield "selection: it does not equal the selection in"
     figures = [
         (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in document.criteria
     ]
     if figures != [
         (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in part.criteria
     ]:
-        yield "criteria: expected the names, kinds, thresholds and epsilons"
+        yield "criteria: their names, kinds, thresholds and epsilons do not equal"
 
 
 def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
     years = _years(document)
     if part.years is None:
         if years is not None:
-            yield "series: expected no plan over years, found one, which is no part"
+            yield "series: there is a plan over years, which is missing in"
         return
     values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
     if values is None or any(values[name] != value for name, value in plan.items()):
-        yield "series: expected the plan over years"
+        yield "series: the plan over years does not equal the plan in"
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -169,25 +169,25 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     """
     content = files.get(NAME)
     if content is None:
-        return Check(name="specification", problems=(f"{NAME}: this file is missing: expected in the bundle, found no file",))
+        return Check(name="specification", problems=(f"{NAME}: this file is missing",))
     digest = hashlib.sha256(content).hexdigest()
     problems = []
     if digest != document.specification:
-        problems.append(f"{NAME}: its checksum is not the one in release.json")
+        problems.append(f"{NAME}: release.json states another checksum of this file")
     try:
         tables = read_tables(content)
         if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
-            problems.append(f"{NAME}: expected the layout that synthrelease writes, found another layout")
+            problems.append(f"{NAME}: it does not have the layout that synthrelease writes")
         settings = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
         release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
     except (Unexpected, ValidationError):
-        problems.append(f"{NAME}: expected a specification as `synthrelease release` writes it, found something else")
+        problems.append(f"{NAME}: this is no specification as `synthrelease release` writes it")
     else:
         problems += _problems(document, release, acceptance, tables)
     groups = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
     limits = tuple(not_in_specification(document, content)) if not problems else ()
-    summary = f"what release.json names, with the digest {groups}"
+    summary = f"as release.json says, with the digest {groups}"
     return Check(name="specification", found=summary, problems=tuple(problems), limits=limits)
 
 
@@ -195,10 +195,10 @@ def _problems(
     document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile, tables: Mapping[str, Any]
 ) -> Iterator[str]:
     if (document.title, document.description) != (release.title, release.description.strip()):
-        yield "title or description: expected the texts of the specification, found other texts"
+        yield "title or description: these texts differ from the specification"
     rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
     if [(rule.never, rule.applies_to, rule.why) for rule in document.rules] != rules:
-        yield f"rules: expected the {len(rules)} rules of the specification in their order, found other rules"
+        yield f"rules: they are not the {len(rules)} rules of the specification in their order"
     yield from _column_problems(document, release, acceptance)
     yield from _criteria_problems(document.criteria, acceptance.criteria)
     yield from _drawn_problems("generator", document, release.generators)
@@ -211,11 +211,11 @@ def _problems(
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
     """Yield differences between the published columns and the columns of the specification."""
     if [part.name for part in document.columns] != list(release.columns):
-        yield "schema: expected the columns of the specification in their order, found other columns"
+        yield "schema: its columns are not the columns of the specification in their order"
         return
     groups = in_slots(acceptance.groups, release.linked, release.columns)
     if list(document.groups) != list(groups):
-        yield "groups: expected the groups of the specification, found other groups"
+        yield "groups: they differ from the groups of the specification"
         return
     for part in document.columns:
         listed = groups.get(part.name)
@@ -224,12 +224,12 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:
-            yield f"schema: column {part.name!r}: expected the column of the specification, found different settings or bins"
+            yield f"schema: column {part.name!r}: its settings or bins differ from the specification"
         alternatives = release.transformations.get(part.name, part.alternatives)
         if part.binning not in alternatives:
-            yield f"schema: column {part.name!r}: expected bins among {', '.join(alternatives)}, found {part.binning!r}"
+            yield f"schema: column {part.name!r}: its bins {part.binning!r} are not among {', '.join(alternatives)}"
         if listed is not None and document.groups[part.name] != _groups(column, listed):
-            yield f"groups: {part.name}: expected the groups of the specification, found other groups"
+            yield f"groups: {part.name}: they differ from the groups of the specification"
 
 
 def _groups(column: Column, listed: Any) -> list[BinPart]:
@@ -241,7 +241,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
     """Yield differences between published and specified criteria, compared in order."""
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
-        yield f"criteria: expected {', '.join(names)}, as in the specification, found other criteria"
+        yield f"criteria: they are not the criteria of the specification ({', '.join(names)})"
         return
     for part, table in zip(parts, tables, strict=True):
         values = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
@@ -252,7 +252,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
             name for name, value in settings.items() if name not in ("name", "reason") and not _same(value, values.get(name))
         ]
         if wrong:
-            yield f"criterion {part.name!r}: {', '.join(wrong)}: expected the specified settings, found other settings"
+            yield f"criterion {part.name!r}: {', '.join(wrong)}: these settings differ from the specification"
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
@@ -275,7 +275,7 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
         )
 
     if not any(fits(table) for table in tables):
-        yield f"configuration: {name}: expected settings that the specification lists, found other settings"
+        yield f"configuration: {name}: the specification does not list these settings"
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
@@ -285,16 +285,16 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     stop = None if settings.rounds is not None else str(settings.stop_probability)
     shape = str(settings.shape) if settings.mode == "truncated_negative_binomial" else None
     if (selection.rounds, selection.stop_probability, selection.shape) != (rounds, stop, shape):
-        yield "selection: expected the distribution of the number of rounds in the specification, found another distribution"
+        yield "selection: the distribution of the number of rounds differs from the specification"
     if (MEASUREMENTS in document.files) != settings.publish_measurements:
-        yield f"{MEASUREMENTS}: expected if, and only if, [selection] publishes measurements"
+        yield f"{MEASUREMENTS}: this file must exist if, and only if, [selection] publishes measurements"
     if selection.shared_measurements != (settings.measurements == "shared"):
-        yield "selection: expected measurements as in the specification, found a difference"
+        yield "selection: the measurements differ from the specification"
     joint = (
         None if selection.joint_test is None else (selection.joint_test.epsilon_exact, selection.joint_test.false_acceptance)
     )
     if joint != (None if settings.test_epsilon is None else (str(settings.test_epsilon), str(settings.false_acceptance))):
-        yield "selection: joint test: expected the epsilon and false acceptance of the specification, found other values"
+        yield "selection: joint test: its epsilon or its false acceptance differs from the specification"
     bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)
     generators, projections = (
         sum(math.prod(len(value) if isinstance(value, list) else 1 for value in table.values()) for table in listed)
@@ -302,12 +302,12 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     )
     drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
     if selection.configurations != drawn_from:
-        yield f"selection: expected {drawn_from} configurations, found {selection.configurations}"
+        yield f"selection: {selection.configurations} configurations are stated; the specification has {drawn_from}"
     if selection.bounds is not None and (selection.bounds.risk_exact, selection.bounds.transformations) != (
         str(settings.bound_risk),
         bins,
     ):
-        yield "selection: bounds: expected the risk and the number of transformations of the specification, found other values"
+        yield "selection: bounds: the risk or the number of transformations differs from the specification"
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
@@ -331,22 +331,22 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         cost = _cost(leaf)
         if name in budgets:
             if cost != budgets[name]:
-                yield f"charge {name!r}: expected {budgets[name]}, as the specification says, found {cost}"
+                yield f"charge {name!r}: it is {cost}; the specification says {budgets[name]}"
         elif name not in of_criteria:
-            yield f"charge {name!r}: expected a charge of something in the specification, found none that has it"
+            yield f"charge {name!r}: nothing in the specification has this charge"
         elif cost not in _budgets(of_criteria[name]):
-            yield f"charge {name!r}: expected a budget of that criterion, found {cost}"
-    yield from (f"charge {name!r}: expected this charge once, found no such charge" for name in budgets if name not in costs)
+            yield f"charge {name!r}: {cost} is no budget of this criterion"
+    yield from (f"charge {name!r}: this charge is missing" for name in budgets if name not in costs)
     for table in acceptance.criteria:
         paid = sorted(_cost(costs[name]) for name, criterion in of_criteria.items() if criterion is table and name in costs)
         if paid != sorted(_budgets(table)):
-            yield f"criterion {table.get('name')!r}: expected one charge for each of its budgets, found other charges"
+            yield f"criterion {table.get('name')!r}: its charges are not its budgets, each charged once"
     inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
     for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False), (MODELS, False)):
         if name in costs and (name in inside) != expected:
-            yield f"charge {name!r}: expected {'in' if expected else 'outside of'} the rounds of the selection, found otherwise"
+            yield f"charge {name!r}: it belongs {'in' if expected else 'outside of'} the rounds of the selection"
     if release.budget.limit is not None and Fraction(document.guarantee.epsilon_exact) > release.budget.limit:
-        yield f"guarantee: expected an epsilon of at most {release.budget.limit}, the limit in the specification, found more"
+        yield f"guarantee: its epsilon exceeds {release.budget.limit}, the limit in the specification"
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:

@@ -65,9 +65,7 @@ def test_every_file_that_is_missing_is_named_without_any_document_being_written(
         for name in files.keys() - {"SHA256SUMS"}:
             without = resealed({other: content for other, content in files.items() if other != name})
             found = problems(verify_files(without, plan=False, documents=False))
-            assert [text for text in found if text.startswith(name)] == [
-                f"{name}: this file is missing: expected in the bundle, found no file"
-            ]
+            assert [text for text in found if text.startswith(name)] == [f"{name}: this file is missing"]
 
 
 @pytest.mark.parametrize("name", ["format-1", "provisional"])
@@ -121,12 +119,12 @@ def versions_of(run: str, written: str, number: int) -> Tables:
 @pytest.mark.parametrize(
     ("run", "written", "number", "says"),
     [
-        ("1.0.0", "1.0.0", 5, "format: expected 1, found 5"),
-        ("1.0.0", "0.1.0", 5, "written_by: expected version 1.0.0, which made the run, or a later one, found 0.1.0"),
-        ("0.1.0", "0.1.0", 1, "format: expected 5, found 1"),
-        ("0.1.0", "1.0.0", 5, "format: expected 1, found 5"),
-        ("1.0.0", "0.1.0", 1, "format: expected 5, found 1"),
-        ("1.1.0.dev0", "1.0.0", 1, "written_by: expected version 1.1.0.dev0, which made the run, or a later one, found 1.0.0"),
+        ("1.0.0", "1.0.0", 5, "format: 5 should be 1"),
+        ("1.0.0", "0.1.0", 5, "written_by: 0.1.0 is older than version 1.0.0, which made the run"),
+        ("0.1.0", "0.1.0", 1, "format: 1 should be 5"),
+        ("0.1.0", "1.0.0", 5, "format: 5 should be 1"),
+        ("1.0.0", "0.1.0", 1, "format: 1 should be 5"),
+        ("1.1.0.dev0", "1.0.0", 1, "written_by: 1.0.0 is older than version 1.1.0.dev0, which made the run"),
     ],
 )
 def test_the_number_of_the_format_is_that_of_the_version(run: str, written: str, number: int, says: str) -> None:
@@ -148,7 +146,7 @@ def test_a_commitment_that_lies_in_the_folder_vouches_for_nothing(tmp_path: Path
     inside.write_bytes(made.read_bytes())
     link.symlink_to(inside)
     for path in (inside, link, tmp_path / "bundle" / ".." / "bundle" / "commitment.json"):
-        with pytest.raises(InputError, match="expected a commitment from a source other than the folder"):
+        with pytest.raises(InputError, match="a commitment must come from outside the folder"):
             verify_bundle(folder, commitment=path)
 
 
@@ -180,7 +178,7 @@ def test_bytes_that_no_reader_of_parquet_looks_at_are_found() -> None:
     for forged in (hidden, sink.getvalue()):
         assert pq.read_table(io.BytesIO(forged)).equals(table)
         found = [one for one in verify_files(with_rows("data.parquet", forged)).checks if one.name == "documents"]
-        assert any(problem.startswith("data.parquet: expected the bytes that pyarrow") for problem in found[0].problems)
+        assert any(problem.startswith("data.parquet: its bytes are not those that pyarrow") for problem in found[0].problems)
 
 
 def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said() -> None:
@@ -193,7 +191,7 @@ def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said
         assert problems(report) == []
         whole = verify_files(resealed({**files, "release.json": ReleaseDocument.model_validate(tables, strict=False).dumped()}))
         found = next(one.found for one in whole.checks if one.name == "documents")
-        said = f"bytes of data.parquet not compared, only its rows and the order of its parts ({name} 9 wrote it"
+        said = f"of data.parquet only the rows and the order of its parts were compared, because {name} 9 wrote it"
         assert said in found
         assert f"Some files were not compared: {said}" in whole.closing
 
@@ -228,7 +226,7 @@ def test_bytes_between_the_parts_of_a_parquet_file_are_found_whoever_wrote_it() 
         tables["versions"]["pyarrow"] = "9.0.0"
         tables["files"]["data.parquet"] = sha256(forged).hexdigest()
         found = written_anew({**rich_bundle(), "data.parquet": forged}, tables)
-        assert any(problem.startswith("data.parquet: expected") for problem in problems(verify_files(found))), name
+        assert any(problem.startswith("data.parquet: ") for problem in problems(verify_files(found))), name
 
 
 def test_the_pages_of_a_column_reach_as_far_as_it_says() -> None:
@@ -245,9 +243,7 @@ def test_the_pages_of_a_column_reach_as_far_as_it_says() -> None:
     with pytest.raises(OtherBytes):
         read_struct(b"\x15" + b"\xff" * 20)
     moved = content[:4] + content[4 : 4 + length].replace(b"\x15\x04", b"\x15\x02", 1) + content[4 + length :]
-    assert list(room_problems(moved)) == [
-        "expected columns and pages that follow each other, found other bytes between or behind them"
-    ]
+    assert list(room_problems(moved)) == ["there are other bytes between or behind the columns and pages"]
 
 
 def test_rows_in_another_order_again_or_left_out_are_found() -> None:
@@ -270,7 +266,7 @@ def test_a_figure_that_its_noise_cannot_reach_is_found() -> None:
         one["interval"] = interval_of(tables, one["name"])
         report = looked_at(rich_bundle(), tables)
         assert report is not None
-        assert any("a value that the noise cannot explain" in problem for problem in problems(report)) is found, sds
+        assert any("the noise cannot explain its value" in problem for problem in problems(report)) is found, sds
 
 
 def test_the_distance_of_a_noisy_line_is_within_its_range() -> None:
@@ -282,7 +278,7 @@ def test_the_distance_of_a_noisy_line_is_within_its_range() -> None:
         one["interval"] = interval_of(tables, one["name"])
         report = looked_at(rich_bundle(), tables)
         assert report is not None
-        assert any("is no figure of its kind: expected 0 to inf" in problem for problem in problems(report)) is found, value
+        assert any("possible is 0 to inf" in problem for problem in problems(report)) is found, value
 
 
 def test_noisy_tables_that_do_not_add_up_to_the_rows_are_found(tmp_path: Path) -> None:
@@ -300,12 +296,12 @@ def test_noisy_tables_that_do_not_add_up_to_the_rows_are_found(tmp_path: Path) -
 
     assert told(lambda value: value) == ""
     for change in (lambda value: 3 * value, lambda value: value + 1):
-        assert "expected numbers that add up to 400 rows" in told(change)
+        assert "not to 400 rows" in told(change)
 
 
 def test_what_nobody_can_check_is_listed_with_one_configuration_too(tmp_path: Path) -> None:
     folder = write_measured_release(tmp_path, tmp_path / "release")
     report = verify_bundle(folder, documents=False)
     assert read_strictly((folder / "release.json").read_bytes()).selection.configurations == 1
-    assert any("made these rows: they can be any rows that fit" in sentence for sentence in report.beyond)
+    assert any("made these rows: somebody could have invented rows that fit" in sentence for sentence in report.beyond)
     assert any("the noisy tables count the private file" in sentence for sentence in report.beyond)

@@ -182,8 +182,8 @@ def test_sums_that_share_a_noise_say_so_and_verify(grouped: Path) -> None:
     [
         ({"together": None, "noise": "discrete Laplace"}, "its sums"),
         ({"together": 3}, "its sums"),
-        ({"noise": "discrete Laplace"}, "its noise, scale and variance"),
-        ({"variance": laplace_sd(Fraction(4096, 7)) ** 2}, "its noise, scale and variance"),
+        ({"noise": "discrete Laplace"}, "its noise, scale or variance"),
+        ({"variance": laplace_sd(Fraction(4096, 7)) ** 2}, "its noise, scale or variance"),
     ],
 )
 def test_a_forged_noise_of_a_group_is_found(grouped: Path, edit: dict[str, Any], expected: str) -> None:

@@ -116,4 +116,6 @@ def test_the_places_of_a_plan_that_differs_are_told_apart(place: str, inside: tu
             found = {step: found} if isinstance(step, str) else [*(["same"] * step), found]
         return found
 
-    assert list(_differences(place, nested("a"), nested("b"))) == [f"{shown}: expected 'a', found 'b'"]
+    assert list(_differences(place, nested("a"), nested("b"))) == [
+        f"{shown}: release.json has 'b', the specification gives 'a'"
+    ]

@@ -29,7 +29,7 @@ def test_a_sound_audit_ends_with_0_and_writes_every_figure(tmp_path: Path) -> No
     out = tmp_path / "audit.json"
     result = run("audit", *FAST, "--out", out)
     assert result.returncode == 0
-    assert "1 cases, 0 above the claim. The audit finds 1 of 1 known faults above the claim." in words(result.stdout)
+    assert "1 cases, 0 above the claim. Of 1 known faults, the audit finds 1 above the claim." in words(result.stdout)
     assert "Nothing contradicts a claim." in words(result.stdout)
     document = json.loads(out.read_text())
     assert (document["passed"], document["violations"], document["missed_faults"]) == (True, [], [])
@@ -39,7 +39,7 @@ def test_losses_stand_beside_their_claims(tmp_path: Path) -> None:
     out = tmp_path / "audit.json"
     result = run("audit", "--part", "losses", "--only", "mwem", "--out", out)
     assert result.returncode == 0
-    assert "1 cases, 0 above the claim. The audit finds 1 of 1 known faults above the claim." in words(result.stdout)
+    assert "1 cases, 0 above the claim. Of 1 known faults, the audit finds 1 above the claim." in words(result.stdout)
     assert "MST and AIM were not checked" not in words(result.stdout)
     right, wrong = json.loads(out.read_text())["losses"]
     assert right["share"] == pytest.approx(1, abs=0.01)
@@ -57,7 +57,7 @@ def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said(m
     assert "Above its claim: adaptive, the last measurement of the columns without noise: the results from the same" in words(
         result.stderr
     )
-    assert "MST and AIM were not checked: their library is not installed" in words(result.stdout)
+    assert "MST and AIM were not checked, because the extra" in words(result.stdout)
 
 
 def test_a_fault_that_is_not_found_ends_with_5(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,10 +126,7 @@ def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
     asked = {criterion.kind for criterion in load_spec(tmp_path / "coins.toml").criteria} - {"face_privacy"}
     assert {each["kind"] for each in document["sensitivities"]} == asked | {"PrivBayes", "number of rows"}
     said = " ".join(done.stdout.split())
-    assert (
-        "no pair of neighbours changes a criterion value by more than its bound. The noise of 1 of 1 criteria is as large as"
-        in said
-    )
+    assert "no pair of neighbours changes a criterion value by more than its bound. 1 of 1 criteria have the noise that" in said
     stated = json.loads((folder / "release.json").read_text())
     for criterion in stated["criteria"]:
         if criterion["noise_sd"] is not None:
@@ -137,7 +134,7 @@ def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
     (folder / "release.json").write_text(json.dumps(stated))
     done = run("audit", "--release", folder, "--records", "1", "--part", "sensitivity")
     assert done.returncode == 5
-    assert "Criteria with less noise than sensitivity and epsilon require: 'marginals'" in " ".join(done.stderr.split())
+    assert "These criteria have less noise than sensitivity and epsilon require: 'marginals'" in " ".join(done.stderr.split())
 
 
 def test_nothing_to_audit_is_a_mistake() -> None:

@@ -166,7 +166,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
 
     again = run(*rehearse, "--adopt")  # nothing is left to do, and nothing is done
     assert again.returncode == 0
-    assert "before its proposal was adopted" in words(again.stdout)
+    assert "was adopted before" in words(again.stdout)
     assert load_spec(config).plan.total.epsilon == cheap
     without = run(*rehearse)
     assert without.returncode == 2
@@ -194,7 +194,7 @@ def test_a_rehearsal_that_was_stopped_adopts_nothing(tmp_path: Path) -> None:
         "rehearse", config, "--data", data, "--out", tmp_path / "trial", "--minutes", "0.01", "--copies", "0", "--adopt"
     )
     assert found.returncode in (1, 3)
-    assert "The command adopted no plan" in words(found.stdout)
+    assert "The command did not change" in words(found.stdout)
     assert config.read_text() == before
 
 

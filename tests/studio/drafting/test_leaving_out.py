@@ -371,7 +371,7 @@ def test_every_column_of_the_shipped_releases_can_go_or_is_refused_whole(name: s
 def test_the_command_says_what_it_took_out(config: Path) -> None:
     tried = run("leave-out", config, "ward", "--dry-run")
     assert tried.returncode == 0
-    assert "These parts would be taken out:" in tried.stdout
+    assert "The command would remove:" in tried.stdout
     done = run("leave-out", config, "ward")
     assert "the criterion 'share of births', which is about ward" in words(done.stdout)
     assert "rehearse again" in words(done.stdout)

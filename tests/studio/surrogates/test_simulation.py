@@ -175,7 +175,7 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
     path.write_text("keep me", encoding="utf-8")
     with pytest.raises(OutputError) as caught:
         write_table({"x": np.array([1])}, path)
-    assert str(caught.value) == f"{path}: expected a file that does not exist yet, found one. Nothing was overwritten."
+    assert str(caught.value) == f"{path} exists already. Nothing was overwritten. Choose another name for a file."
     assert path.read_text(encoding="utf-8") == "keep me"
 
 
@@ -183,7 +183,7 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("table.xlsx", "expected a file that ends in .csv or .csv.gz."),
-        ("absent/table.csv", "expected an existing folder {parent} to write into, found none."),
+        ("absent/table.csv", "the folder {parent} does not exist. Create it, or choose another folder."),
     ],
 )
 def test_a_path_that_cannot_be_written_is_told(tmp_path: Path, name: str, message: str) -> None:
