@@ -130,8 +130,8 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
         epsilon, delta = Fraction(str(person.epsilon_exact)), Fraction(str(person.delta_exact))
         changed = f"all {person.records} rows of any one person"
         yield (
-            f"This guarantee is for one {person.unit}. A person has at most {person.records}, and is protected with "
-            f"epsilon = {shown_epsilon(epsilon)}{f', delta = {float(delta):.3g}' if delta else ''}."
+            f"This guarantee is for one {person.unit}. A person has at most {person.records} of them. For a "
+            f"person, epsilon = {shown_epsilon(epsilon)}{f', delta = {float(delta):.3g}' if delta else ''}."
         )
     yield (
         f"If {changed} in the file had been different, the probability of any result would have been at most "

@@ -49,7 +49,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
     yield (
         "The search has one round. If this round is rejected, there is no table, and the budget is spent."
         if law.mean == 1
-        else "If the given share of rounds is acceptable, the search finds no table with this probability, and the budget is "
+        else "For assumed shares of accepted rounds, the search finds no table with these probabilities, and the budget is "
         f"spent: {chances}."
     )
     if shortlist is None:

@@ -187,7 +187,10 @@ def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> Non
     card = (folder / "release/README.md").read_text()
     assert "Of the original codes, only the first character is used." in card
     assert "| all others | any text that no other category lists |" in card
-    sentence = "Texts that no category lists were counted in a separate category of these columns: place ('all others'); diagnosis ('other')."
+    sentence = (
+        "Texts that no category lists were counted in a separate category of these columns: place ('all others'); diagnosis "
+        "('other')."
+    )
     for name in ("README.md", "README.html", "deployment.yaml"):
         text = " ".join((folder / "release" / name).read_text().replace("&#39;", "'").replace("''", "'").split())
         assert sentence in text, name
