@@ -72,7 +72,7 @@ def test_a_question_of_any_length_and_layout_is_answered_on_the_command_line(fol
     """Such ones ended as a mistake in the program, with words about private values and a budget."""
     code, said = said_by(monkeypatch, capsys, "bound", str(folder), query)
     assert code == 0
-    assert "Stated: " in said
+    assert "The card says about this answer: " in said
 
 
 def test_a_command_that_reads_nothing_private_speaks_of_no_budget(folder, monkeypatch, capsys):

@@ -189,7 +189,7 @@ def test_every_criterion_stands_in_the_table_with_its_figures() -> None:
         row = by_name[one["name"]]
         assert row["type"] == one["kind"].replace("_", " ")
         assert float(row["threshold"].split(" (")[0].replace(",", "")) == pytest.approx(one["threshold"], rel=1e-3)
-        assert float(row["released figure"].replace(",", "")) == pytest.approx(one["value"], rel=1e-3, abs=1e-12)
+        assert float(row["released value"].replace(",", "")) == pytest.approx(one["value"], rel=1e-3, abs=1e-12)
         assert row["mechanism"] == one["mechanism"].partition(":")[0]
         low, high = one["parameters"].get("range", (one["best"], one["worst"]))
         ends = row["range"].replace(",", "").replace("or more", "").split(" to ")
@@ -236,7 +236,7 @@ def test_of_very_many_bins_those_with_the_most_rows_are_listed_and_the_others_ar
             for line in page.decode().splitlines()
             if "The table above lists only the 2 bins with the most rows. They have " in line
         ]
-        stated = float(re.findall(r"have ([\d.]+)% of the rows", told)[0])
+        stated = float(re.findall(r"have ([\d.]+)% of all rows", told)[0])
         assert stated == pytest.approx(100 * sum(most) / sum(counts), abs=0.01)
     found = [row for row in Page(page_bytes(read, table, "en")).rows() if len(row) == 5 and row[0] in labels]
     assert len(found) == 2

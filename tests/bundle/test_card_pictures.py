@@ -56,7 +56,7 @@ def test_a_heat_map_shows_shares_within_the_first_column() -> None:
 
 
 def test_the_stated_band_is_rounded_up() -> None:
-    assert "within 0.575 percentage points" in pictures.distribution(SMALL, 1, 0.00574601)
+    assert "differs by at most 0.575 percentage points" in pictures.distribution(SMALL, 1, 0.00574601)
 
 
 def test_a_bin_of_few_rows_does_not_set_the_colours_of_a_heat_map() -> None:

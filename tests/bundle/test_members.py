@@ -265,7 +265,7 @@ def test_the_command_takes_both_files_and_check_tells_how_many_roots_there_are(t
     roots, members = write_tables(tmp_path, *some_households(400))
     config = write_households(tmp_path)
     found = CliRunner().invoke(app, ["check", str(config), "--data", str(roots), "--members", str(members)])
-    assert "400 keys of the two tables (different values of 'hh') in the file." in " ".join(found.output.split())
+    assert "The file has 400 keys of the two tables (different values of 'hh')." in " ".join(found.output.split())
     asked = ["release", str(config), "--data", str(roots), "--members", str(members), "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(app, asked).exit_code == 0
     assert (tmp_path / "out" / "members.csv").is_file()

@@ -204,7 +204,7 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
     [
         ({"records": 1, "unit": "record"}, "One record. Neighbouring files: replace one record. A person with k records is"),
         ({"records": 3, "epsilon_exact": "129/2", "why": ""}, "at most 3 records and is protected with epsilon = 64.5."),
-        ({"records": 2, "epsilon_exact": "43", "delta_exact": "1/1000"}, "is protected at epsilon = 43, delta = 0.001."),
+        ({"records": 2, "epsilon_exact": "43", "delta_exact": "1/1000"}, "is protected with epsilon = 43, delta = 0.001."),
         ({"records": 2, "epsilon_exact": None, "delta_exact": None}, "has no protection: delta would be 1 or more."),
     ],
 )
@@ -314,7 +314,7 @@ def test_with_a_delta_only_the_guess_between_equally_likely_files_is_said(docume
     person = document.guarantee.person.model_copy(update={"epsilon_exact": "1", "delta_exact": "1/1000000000"})
     with_delta = changed(document, guarantee={"person": person})
     texts = dict(data_protection(with_delta))
-    assert f"in at most {right_guess(with_delta, whole_person=True)} of cases" in texts["Singling out"]
+    assert f"at most {right_guess(with_delta, whole_person=True)} of the guesses are right" in texts["Singling out"]
     assert "rises" not in texts["Singling out"]
 
 

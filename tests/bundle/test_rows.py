@@ -50,10 +50,10 @@ def test_shares_among_the_rows_are_those_that_estimate_tells_of_the_group(folder
     ("condition", "n", "message"),
     [
         ("face == 'edge'", 10, "expected .*'head', 'tail'"),
-        ("", 10, "expected a condition"),
+        ("", 10, "Name the group of rows by a condition"),
         ("year < 2", 10, "divides the bin"),
         ("face == 'tail' and year > 6", 10, "may have no rows"),
-        (TAIL, 0, "expected from 1 to 1,000,000 rows, found 0"),
+        (TAIL, 0, "must be 1 to 1,000,000, not 0"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(folder: Path, condition: str, n: int, message: str) -> None:
@@ -69,7 +69,7 @@ def test_the_command_says_what_the_rows_are_and_overwrites_nothing(
     code, printed, _ = run(monkeypatch, capsys, *words)
     said = " ".join(printed.split())
     assert code == 0
-    assert "50 rows with face == 'tail', drawn from 1 published noisy table." in said
+    assert "50 rows with face == 'tail' were drawn from 1 published noisy table." in said
     assert "Measured together with the condition: 'year'" in said
     assert "No acceptance criterion tested these rows" in said
     before = out.read_bytes()

@@ -121,7 +121,7 @@ def test_a_file_of_a_process_that_is_killed_is_absent_and_the_next_run_tells_of_
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         assert (path.exists(), (tmp_path / ".rows.csv.partial").exists()) == (named, True)
         [told] = killed_runs(tmp_path)
-        assert f"An earlier run was killed {'after' if named else 'before'} {path} was complete." in told
+        assert f"An earlier run was killed {'after' if named else 'before'} {path} was complete" in told
         assert ("If the ledger lists this run, its budget is spent." in told) is not named
     with new_file(tmp_path / "next.csv"):
         assert list(killed_runs(tmp_path)) == []  # the run that lives is not told of

@@ -27,7 +27,7 @@ def test_each_criterion_has_its_draft_and_room_for_a_decision() -> None:
     headings = Page(page.encode()).texts_of("h3")
     assert headings == [f"{place}. {criterion.name}" for place, criterion in enumerate(spec.criteria, 1)]
     text = text_of(page)
-    assert text.count("Which decision rests on it?") == len(spec.criteria)
+    assert text.count("Decision that needs the answer") == len(spec.criteria)
     for criterion in spec.criteria:
         assert criterion.reason in text
     assert "100 grams" in Page(page.encode()).texts_of("dd")

@@ -55,7 +55,7 @@ def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter()
     told = lines_of(ROOT / "configs" / "labour.toml")
     assert told[0].startswith("The rows preserve the association of 38 of 190 pairs of columns")
     assert (
-        "5 of the other pairs were measured together, but with noise larger than their association: age × occupation; "
+        "Of the other pairs, 5 were measured together, but with noise larger than their association: age × occupation; "
         in told[1]
     )
     assert told[2] == "The rows preserve the association of these pairs:"
@@ -105,7 +105,7 @@ def test_a_table_with_noise_larger_than_the_association_is_said_before_the_relea
     spec = load_spec(write_config(tmp_path, weak))
     few, more = (list(carried_lines(spec, rows)) for rows in (13_856, 13_857))  # the prior of the fit takes a fifth below that
     assert few[0].startswith("The rows preserve the association of no pair of columns.")
-    assert "1 of the other pairs were measured together, but with noise larger than their association: face × year." in few[1]
+    assert "Of the other pairs, 1 were measured together, but with noise larger than their association: face × year." in few[1]
     assert more[0].startswith("The rows preserve the association of every pair of columns")
     leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.01}))  # a public file in which the two are hardly associated
     assert list(carried_lines(spec, 13_857))[0] == few[0].replace("13,856", "13,857")
@@ -122,7 +122,7 @@ def test_a_pair_is_lost_where_the_trial_lost_it(tmp_path: Path) -> None:
     assert [line for line in carried_lines(spec) if "×" in line] == [f"{without}: face × year."]
     tried = replace(spec, not_promised=NotPromisedTable(kept="In trials, fits preserved 90%."))
     assert [line for line in carried_lines(tried) if "×" in line] == [
-        f"{without}, and that the trial did not lose: face × year."
+        f"{without}, and that were not lost in the trial: face × year."
     ]
     tried = replace(tried, not_promised=NotPromisedTable(kept="In trials, 90%.", pairs=("year:face",), why="Noise"))
     assert [line for line in carried_lines(tried) if "×" in line] == ["Pairs that were lost in the trial: year × face."]

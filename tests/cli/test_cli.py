@@ -328,7 +328,7 @@ def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:
 def test_check_reads_a_file_and_shows_the_number_of_its_rows_alone(tmp_path: Path) -> None:
     result = run("check", write_config(tmp_path), "--data", write_data(tmp_path))
     assert result.returncode == 0
-    assert "fits the specification; 401 rows in the file" in words(result.stdout)
+    assert "fits the specification. The file has 401 rows" in words(result.stdout)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ VERBS = frozenset(
     Accept Add Adopt Answer Ask Assume Audit Begin Charge Check Choose Commit Compare Compute Connect Count Divide
     Draft Draw Edit Enumerate Estimate Find Include Join Keep
     Leave Limit List Make Measure Name Open Overwrite Preview Print Propose Publish Put Read Recommend Refuse Release Reserve
-    Run Say Select Set Show Sign Split Start State Swap Take Test Try Use Weight Widen Write
+    Remove Run Say Select Set Show Sign Split Start State Swap Take Test Try Use Weight Widen Write
     """.split()  # noqa: SIM905
 )
 

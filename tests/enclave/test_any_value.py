@@ -177,7 +177,10 @@ def test_an_error_is_had_where_it_is_asked_for(tmp_path):
     ("changes", "said"),
     [
         ({}, ""),
-        ({"[input]": '[input]\nmissing = "error"'}, "epsilon: missing = \"error\" for 'face', 'year'. Such a value"),
+        (
+            {"[input]": '[input]\nmissing = "error"'},
+            "Epsilon does not cover missing = \"error\" for 'face', 'year'. Such a value",
+        ),
         (
             {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\noutside = "error"'},
             "Epsilon does not cover outside = \"error\" for 'face'.",
@@ -195,7 +198,7 @@ def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):
     (tmp_path / "coins.csv").write_text("face,year\n" + "head,1\n" * 400 + "head,old\n")
     code, printed = said_by(monkeypatch, capsys, "check", str(write_config(tmp_path)), "--data", str(tmp_path / "coins.csv"))
     assert code == 0
-    assert "401 rows in the file" in printed
+    assert "The file has 401 rows" in printed
     assert "column 'year': expected whole numbers such as 12, found something else." in printed
     assert "A release counts such texts as missing values and does not report them." in printed
 

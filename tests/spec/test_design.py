@@ -76,7 +76,7 @@ def test_plan_says_which_answers_can_be_weighted(tmp_path: Path) -> None:
     design = {"[budget]": '[design]\nweight = "year"\n\n[budget]'}
     write_config(tmp_path, {**MEASURED, **design, **WEIGHT})
     text = " ".join(called(tmp_path, "plan", "coins.toml").stdout.split())
-    assert "Weighted answers: 'face', measured with year." in text
+    assert "Weighted answers exist for 'face'." in text
     assert "Design: intervals for a population assume that rows are drawn independently." in text
     clusters = {"[budget]": '[design]\nclusters = "tract"\n\n[budget]'}
     write_config(tmp_path, {**MEASURED, **clusters})

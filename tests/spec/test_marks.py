@@ -290,7 +290,7 @@ def test_other_groups_than_those_of_the_specification_are_found(document: Releas
     group = part.groups[0]
     other = NumberPart(column=group.column, marks={**group.marks, "alive": ["yes"]})
     changed = MarksPart(groups=[other, *part.groups[1:]])
-    expected = ["marks.groups[0].marks.alive[0]: expected 'no', found 'yes'"]
+    expected = ["marks.groups[0].marks.alive[0]: release.json has 'yes', the specification gives 'no'"]
     assert list(option_problems(document.model_copy(update={"marks": changed}), spec)) == expected
 
 

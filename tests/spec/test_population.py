@@ -55,7 +55,7 @@ def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, docu
     assert "population.sampled" in document.flavour.scope.private_file
     report = verify_bundle(folder)
     assert report.passed
-    assert "a sample of 401 of 4010" in next(check.found for check in report.checks if check.name == "population")
+    assert "the file has 401 of 4010 records" in next(check.found for check in report.checks if check.name == "population")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_another_population_than_that_of_the_specification_is_found(folder: Path
         "population: it stands only in the specification, or only in release.json"
     ]
     larger = spec_of(folder.parent, POPULATION.replace("4010", "40100"))
-    assert "population.size: expected 40100, found 4010" in list(option_problems(document, larger))
+    assert "population.size: release.json has 4010, the specification gives 40100" in list(option_problems(document, larger))
 
 
 REFUSED = {

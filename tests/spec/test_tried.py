@@ -116,7 +116,7 @@ def test_check_and_commit_refuse_what_was_changed_too(tmp_path: Path, monkeypatc
         assert (code, "changes in budget" in " ".join(said.split()), out.exists()) == (2, True, False)
         assert run(monkeypatch, capsys, *words, "--unrehearsed")[0] == 0
     code, _, said = run(monkeypatch, capsys, "plan", str(config))  # it goes on, and says what the others refuse
-    assert (code, "Changed since a draft tried them: budget." in " ".join(said.split())) == (0, True)
+    assert (code, "These parts were changed since a draft tried them: budget." in " ".join(said.split())) == (0, True)
 
 
 @pytest.mark.slow

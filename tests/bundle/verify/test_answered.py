@@ -91,7 +91,7 @@ def test_the_release_verifies_and_says_what_its_bounds_are(bundle: Path) -> None
     for page in ("README.md", "README.html"):
         text = (bundle / page).read_text()
         assert "All bounds hold together with probability at least 99%" in text
-        assert "These figures are upper bounds of the exact criterion values: " in text
+        assert "These values are upper bounds of the exact criterion values: " in text
     assert load(bundle).criteria[0].value == document.criteria[0].value
     assert bound(bundle, "year < 5").low > 0
 

@@ -45,7 +45,7 @@ def test_a_release_with_measurements_verifies(folder: Path) -> None:
 
 
 EDITS: list[tuple[Edit, str]] = [
-    (lambda found: found.update(n_rows=found["n_rows"] + 1), "rows, found"),
+    (lambda found: found.update(n_rows=found["n_rows"] + 1), "rows; release.json states"),
     (lambda found: found["tables"].pop(), "do not follow from the configuration"),
     (lambda found: found["tables"].append(found["tables"][0]), "do not follow from the configuration"),
     (lambda found: found["tables"][0].update(epsilon="1/100"), "do not follow from the configuration"),
