@@ -131,10 +131,11 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 
     questions = survey_errors(spec, request.data, request.seed)
     screen.print(
-        f"The table has the standard deviation of each error over {REPLICATES} samples of the public file, drawn as [design] "
-        "says. Rows without an answer do not count. Answers are missing by stratum and weight class, as in the file."
+        "The last three columns have the standard deviations of the errors from sampling, missing answers and noise. They come "
+        f"from {REPLICATES} samples of the public file, drawn as [design] says. Answers are missing by stratum and weight class, "
+        "as in the file. Rows without an answer do not count."
     )
-    table = Table("question", "answer", "error of sampling", "of missing answers", "of noise")
+    table = Table("question", "answer", "sampling", "missing answers", "noise")
     for question in questions:
         errors = (question.answer, question.sampling, question.missing, question.noise)
         cells = ("no table" if error is None else f"{error:.3g}" for error in errors)

@@ -118,7 +118,7 @@ def test_a_plan_says_how_often_a_ratio_at_the_clip_passes_by_noise(capsys: pytes
     """Each figure decides by itself in the paper's release; under a joint test the noise of a figure decides nothing."""
     plan(ROOT / "configs" / "births-paper.toml")
     said = " ".join(capsys.readouterr().out.split())
-    assert "passes the threshold of 1.4 with probability p = 4.2%, if the smallest bin has 50 rows" in said
+    assert "passes the threshold of 1.4 with probability 4.2%, if the smallest bin has 50 rows" in said
     assert "With a threshold of 1.442, this probability is 5%" in said
     plan(ROOT / "configs" / "births-frontier.toml")
     assert "T' =" not in capsys.readouterr().out
