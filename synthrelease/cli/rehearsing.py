@@ -132,8 +132,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
     questions = survey_errors(spec, request.data, request.seed)
     screen.print(
         "The last three columns have the standard deviations of the errors from sampling, missing answers and noise. They come "
-        f"from {REPLICATES} samples of the public file, drawn as [design] says. Answers are missing by stratum and weight class, "
-        "as in the file. Rows without an answer do not count."
+        f"from {REPLICATES} samples of the public file, drawn as [design] says. Answers are missing by stratum and weight "
+        "class, as in the file. Rows without an answer do not count."
     )
     table = Table("question", "answer", "sampling", "missing answers", "noise")
     for question in questions:
