@@ -240,7 +240,7 @@ BAD = [
     ("", "begins with 'share'"),
     ("mean b by A", r"'A' is not a column of the release \('a', "),
     ("mean b where a == 1 where a == 2", "'where' once"),
-    ("mean b by", "something after 'by'"),
+    ("mean b by", "a column or condition after 'by'"),
     ("share a == 1 where b > 5", "the rules allow no row in this group"),
 ]
 
