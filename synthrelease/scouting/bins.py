@@ -9,14 +9,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
 import numpy as np
 
-from synthrelease.data.dates import ISO, PARTS, DateFormat
-from synthrelease.scouting.columns import EMPTY, FULL, ROUND, ScoutedColumn, fillers_from
+from synthrelease.data.dates import ISO, DateFormat
+from synthrelease.scouting.columns import (
+    EMPTY,
+    FULL,
+    LONGEST_SPAN,
+    MOST_PERIODS,
+    PERIODS,
+    ROUND,
+    ScoutedColumn,
+    days_between,
+    fillers_from,
+)
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
 """Shares of all rows: of a usual bin of numbers, of a 0 that gets its own bin (at least), and of the smallest usual bin."""
@@ -28,8 +38,6 @@ NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
 """Smallest counts of a bin and of a code, in standard deviations of the noise. Up to 12 codes all get bins. If there are more
 codes, a code needs this share of the rows. The count of a code may be lower by the last number, the 99% quantile of the
 noise."""
-LONGEST_SPAN, MOST_PERIODS = timedelta(3660), 16
-"""Days that are further apart are not joined into periods; the largest number of periods, except for years."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,19 +99,11 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
     rows : number of rows of the file.
     deviation : standard deviation of the noise of a count.
     """
-    days = _periods(counts, deviation)
+    days = column.days or _periods(counts, deviation)
     few = len(column.codes or counts) <= FEW_CODES
     least = -np.inf if few else max(RARE_CODE * rows - SURE * deviation, NOISE_OF_CODE * deviation)
     codes = [code for code, count in counts.items() if count > least and code not in days]
     return ScoutedBins(column=column, codes=tuple(dict.fromkeys((*days.values(), *codes))), days=days, gaps=gaps)
-
-
-def _quarter(day: date) -> str:
-    return f"{day.year}-Q{PARTS['quarter'](day)}"
-
-
-# Functions from a day to its name, and to the names of its ISO week, month, quarter and year.
-_PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter, "{:%Y}".format
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
@@ -115,12 +115,12 @@ def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
     if 2 * len(days) <= len(counts) or last - first > LONGEST_SPAN:
         return {}
-    for name in _PERIODS:
+    for name in PERIODS:
         periods = len({*map(name, days.values())})
         noise = deviation * (len(days) * periods) ** 0.5
         if periods <= MOST_PERIODS and sum(counts[text] for text in days) >= NOISE_OF_BIN * noise:
             break
-    every = (first + timedelta(place) for place in range((last - first).days + 1) if name is not _PERIODS[0])
+    every = days_between(first, last) if name is not PERIODS[0] else []
     return {day.isoformat(): name(day) for day in every}
 
 

@@ -4,11 +4,12 @@
 
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
 to meanings. `min` and `max` among the values say that the column holds numbers. Instead of such an object, an entry may be only
-the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number", "code" or "text")
-states the kind of the column. `limits` is a list of numbers, and a bin always begins at each of these numbers.
+the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number", "code", "text" or
+"date") states the kind of the column. `limits` is a list of numbers, and a bin always begins at each of these numbers. Dates
+have `min` and `max` such as 2020-01-31, and a `format` such as "%d.%m.%Y" if the file writes them otherwise.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
-have `kind`, `min` and `max`.
+have `kind`, `min`, `max` and `format`.
 
 An XML codebook is a DDI-Codebook. IPUMS and NCHS publish such codebooks with files of fixed width, and state the position of
 each column in the line.
@@ -31,6 +32,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from synthrelease.data.dates import ISO
 from synthrelease.enclave.fixed_width import with_point
 from synthrelease.enclave.statistical import object_text, read_package, writer
 from synthrelease.errors import InputError, Unexpected, listing
@@ -45,11 +47,12 @@ _HEADERS = {
     "kind": ("kind", "type"),
     "min": ("min", "low", "minimum"),
     "max": ("max", "high", "maximum"),
+    "format": ("format",),
 }
 # XML declarations with an accepted encoding, in which a byte of ASCII stands only for itself, so that no markup is hidden.
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"'](utf-8|iso-8859-1|windows-1252|us-ascii)[\"']", re.IGNORECASE)
 _RANGE = ("min", "max")
-_KINDS = ("number", "integer", "code", "text")
+_KINDS = ("number", "integer", "code", "text", "date")
 MISSING_WORDS = re.compile(
     r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
     r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
@@ -76,6 +79,7 @@ class CodebookEntry:
     low, high : the smallest and the largest number; None if the codebook does not state it.
     whole : whether the codebook says that the numbers are integers.
     limits : numbers at which a bin begins in any case.
+    dates : for a column of dates, the texts of its first and its last date, and the format of its dates; otherwise empty.
     """
 
     description: str = ""
@@ -87,6 +91,7 @@ class CodebookEntry:
     high: Fraction | None = None
     whole: bool = False
     limits: tuple[Fraction, ...] = ()
+    dates: tuple[str, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
         """Return this entry. The parts that it does not state come from `second`, and the missing codes of the two entries are
@@ -102,6 +107,7 @@ class CodebookEntry:
             high=self.high if self.high is not None else second.high,
             whole=self.whole or second.whole,
             limits=self.limits or second.limits,
+            dates=self.dates or second.dates,
         )
 
 
@@ -285,7 +291,9 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         return CodebookEntry(description=_line(about))
     if not isinstance(about, dict):
         raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
-    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind", "limits"} & set(about)
+    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind", "limits", "format"} & set(
+        about
+    )
     kind = _kind(about.get("kind"))
     values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
     if not described:
@@ -305,6 +313,7 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         low=low,
         high=high,
         limits=tuple(limit for limit in limits if limit is not None),
+        dates=_dates(kind, {**(values or {}), "format": about.get("format")}),
     )
 
 
@@ -316,6 +325,11 @@ def _kind(text: Any) -> str:
 def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
     """Return the stated smallest and largest number. A bound is None if it is not stated or is no number."""
     return _number(values.get("min")), _number(values.get("max"))
+
+
+def _dates(kind: str, about: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts of the first and the last date, and the format, if the kind is "date"; otherwise an empty tuple."""
+    return (str(about.get("min")), str(about.get("max")), str(about.get("format") or ISO)) if kind == "date" else ()
 
 
 def _number(text: Any) -> Fraction | None:
@@ -348,8 +362,9 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
             entry = replace(entry, description=entry.description or _line(cells["label"]))
         kind, (low, high) = _kind(cells["kind"].lower()), _bounds(cells)
         if kind or low is not None or high is not None:
-            number = kind not in ("code", "text")
-            entry = replace(entry, number=number, code=not number, whole=kind == "integer", low=low, high=high)
+            number, code = kind not in ("code", "text", "date"), kind in ("code", "text")
+            entry = replace(entry, number=number, code=code, whole=kind == "integer", low=low, high=high)
+            entry = replace(entry, dates=_dates(kind, cells))
         entries[cells["column"]] = entry
     return entries
 

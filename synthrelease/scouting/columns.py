@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 
+from synthrelease.data.dates import OR, PARTS, DateFormat
 from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.errors import InputError, listing
 from synthrelease.scouting.codebook import CodebookEntry
@@ -32,6 +34,23 @@ FULL, EMPTY = 4.0, 2.5
 average; counts up to `EMPTY` are treated as 0."""
 ROUND = [Fraction(10) ** power * factor for power in range(-12, 19) for factor in (1, 2, 5)]
 """Round numbers in ascending order: widths of cells, and divisors that make a limit round."""
+
+
+LONGEST_SPAN, MOST_PERIODS = timedelta(3660), 16
+"""The longest time from the first to the last date, and the largest number of periods, except for years."""
+
+
+def _quarter(day: date) -> str:
+    return f"{day.year}-Q{PARTS['quarter'](day)}"
+
+
+PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter, "{:%Y}".format
+"""Functions from a day to its name, and to the names of its ISO week, month, quarter and year."""
+
+
+def days_between(first: date, last: date) -> list[date]:
+    """Return all days from the first to the last."""
+    return [first + timedelta(place) for place in range((last - first).days + 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +95,8 @@ class ScoutedColumn:
     low, high : the smallest and the largest number; None if the codebook does not state it.
     whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number.
     limits : numbers at each of which a bin always begins, such as 37 weeks for births at term.
+    dates : for dates, the texts of the first and the last date, and the format. The codes are then the shortest periods (days,
+        weeks, months, quarters or years) of which there are at most 16; the bounds alone decide. Otherwise empty.
     """
 
     name: str
@@ -87,6 +108,25 @@ class ScoutedColumn:
     high: Fraction | None = None
     whole: bool = False
     limits: tuple[Fraction, ...] = ()
+    dates: tuple[str, ...] = ()
+
+    @cached_property
+    def days(self) -> dict[str, str]:
+        """The period of each day from the first to the last date, by the texts of the day in the file; empty for other columns.
+
+        Raises
+        ------
+        ValueError : when the dates or the format cannot be read, or when the dates do not end after their beginning.
+        """
+        if not self.dates:
+            return {}
+        start, end, form = self.dates
+        first, last, ways = date.fromisoformat(start), date.fromisoformat(end), DateFormat(form)
+        if not timedelta(0) < last - first <= LONGEST_SPAN or ways.lacks(None):
+            raise ValueError("expected whole dates in order")
+        days = days_between(first, last)
+        name = next((name for name in PERIODS if len({*map(name, days)}) <= MOST_PERIODS), PERIODS[-1])
+        return {day.strftime(way): name(day) for day in days for way in ways.text.split(OR)}
 
     @property
     def queries(self) -> int:
@@ -151,6 +191,7 @@ class ScoutedColumn:
         """
         number = self.kind == "number"
         codes = () if number else tuple(self.codes) or tuple(found)
+        texts = self.days or {code: code for code in codes}
         n_bins = len(self.atoms) if number else len(codes)
         labels = (*map(str, range(n_bins)), OTHER, GAP)
         atoms = Binning(
@@ -172,7 +213,7 @@ class ScoutedColumn:
             atoms=atoms,
             alternatives={},
             edges=self._floats[1:] if number else (),
-            values={code: place for place, code in enumerate(codes)},
+            values={text: codes.index(code) for text, code in texts.items()},
             missing_label=GAP,
             outside_label=OTHER,
             missing_values=self.missing,
@@ -247,7 +288,7 @@ def scouted_columns(
     if unsaid or not names:
         raise InputError(
             f"expected a codebook that describes each column, found no description of {listing(unsaid or ['any column'])}. "
-            'Set "kind" to "integer", "number" or "text", list the codes, or use --leave-out. Nothing was read.'
+            'Set "kind" to "integer", "number", "text" or "date", list the codes, or use --leave-out. Nothing was read.'
         )
     asked = tuple(column for column in columns if column is not None)
     wrong = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]
@@ -265,6 +306,13 @@ def scouted_columns(
 def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
     codes = {code: label for code, label in entry.labels.items() if code not in entry.missing}
     about = {"name": name, "description": entry.description, "missing": tuple(sorted(entry.missing))}
+    if entry.dates:
+        dated = ScoutedColumn(kind="listed", dates=entry.dates, **about)  # type: ignore[arg-type]
+        try:
+            return replace(dated, codes={period: period for period in dated.days.values()})
+        except ValueError:
+            expected = "min and max such as 2020-01-31, at most ten years apart, and a format of %Y, %m and %d"
+            raise InputError(f"{name!r}: expected {expected}, found {listing(entry.dates)}. Nothing was read.") from None
     if entry.number and not entry.code:
         low, high = entry.low, entry.high
         limits = tuple(each for each in entry.limits if (low is None or low < each) and (high is None or each <= high))

@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from synthrelease.privacy.cap import Cap
 from synthrelease.published.base import ExactText, Part
@@ -31,7 +31,7 @@ class ScoutedPart(Part):
 
     Attributes
     ----------
-    name, kind, description, codes, missing, low, high, whole, limits : the column as in `ScoutedColumn`.
+    name, kind, description, codes, missing, low, high, whole, limits, dates : the column as in `ScoutedColumn`.
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
     edges : for a number, the lower limits of the cells of the second table, which a later version may choose differently.
@@ -48,11 +48,18 @@ class ScoutedPart(Part):
     high: ExactLimit | None
     whole: bool
     limits: list[ExactLimit] = []
+    dates: list[str] = []
     first: list[Count] = []
     second: list[Count] = []
     edges: list[ExactLimit] = []
     counts: dict[str, Count] = {}
     other: Count | None = None
+
+    @model_validator(mode="after")
+    def _periods_of_its_dates(self) -> ScoutedPart:
+        if self.dates and [*self.codes] != [*dict.fromkeys(self.column.days.values())]:
+            raise ValueError("expected the periods of the dates as codes")
+        return self
 
     @cached_property
     def column(self) -> ScoutedColumn:

@@ -116,3 +116,14 @@ def test_a_codebook_in_csv_has_kinds_and_bounds(tmp_path: Path) -> None:
     assert read_codebook(written(tmp_path, born)).entries["week"].limits == (28, Fraction(75, 2))
     names = "column,kind\nage,integer\njob,text\n"
     assert [entry.whole for entry in read_codebook(written(tmp_path, names)).entries.values()] == [True, False]
+
+
+def test_a_codebook_has_dates_with_bounds_and_a_format(tmp_path: Path) -> None:
+    stated = {"kind": "date", "values": {"min": "2025-01-01", "max": "2025-12-31"}, "format": "%d.%m.%Y"}
+    seen = read_codebook(written(tmp_path, json.dumps({"seen": stated, "other": {"kind": "date"}}))).entries
+    assert seen["seen"].dates == ("2025-01-01", "2025-12-31", "%d.%m.%Y")
+    assert seen["other"].dates == ("None", "None", "%Y-%m-%d")
+    assert (seen["seen"].number, seen["seen"].code, seen["seen"].labels) == (False, False, {})
+    lines = "column,code,label,kind,min,max\nseen,,Day,date,2025-01-01,2025-12-31\n"
+    entry = read_codebook(written(tmp_path, lines)).entries["seen"]
+    assert (entry.dates, entry.number, entry.code) == (("2025-01-01", "2025-12-31", "%Y-%m-%d"), False, False)

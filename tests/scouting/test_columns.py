@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -162,3 +163,47 @@ def test_bounds_of_integers_are_whole() -> None:
     entries = {"age": CodebookEntry(number=True, whole=True, high=Fraction(181, 2)), "pay": CodebookEntry(number=True)}
     with pytest.raises(InputError, match="whole numbers as bounds and limits of integers, found other settings for 'age'"):
         scouted_columns(entries)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "form", "period"),
+    [
+        ("2025-03-01", "2025-03-14", "%Y-%m-%d", "%Y-%m-%d"),
+        ("2024-12-20", "2025-03-20", "%d.%m.%Y", "%G-W%V"),
+        ("2025-01-01", "2025-12-31", "%Y%m%d", "%Y-%m"),
+        ("2023-01-01", "2025-12-31", "%Y-%m-%d or %d/%m/%Y", "quarter"),
+        ("2016-01-01", "2025-12-31", "%Y-%m-%d", "%Y"),
+    ],
+)
+def test_every_day_within_the_bounds_has_the_cell_of_its_period(first: str, last: str, form: str, period: str) -> None:
+    """However few rows a day has; the bounds alone choose the period, and any other text is one of the other texts."""
+    entry = CodebookEntry(dates=(first, last, form), missing=frozenset(["never"]))
+    column, _ = scouted_columns({"x": entry, "y": CodebookEntry(code=True)})
+    codes, n = [*column.codes], len(column.codes)
+    assert n <= 16
+    ways, day, ordered, expected = form.split(" or "), date.fromisoformat(first) - timedelta(2), list[str](), dict[str, int]()
+    while day <= date.fromisoformat(last) + timedelta(2):
+        name = f"{day.year}-Q{1 + (day.month - 1) // 3}" if period == "quarter" else day.strftime(period)
+        inside = first <= day.isoformat() <= last
+        ordered += [name] * (inside and name not in ordered)
+        expected |= {day.strftime(way): codes.index(name) if inside else n for way in ways}
+        day += timedelta(1)
+    texts = Texts(texts=[*expected], codes=np.arange(len(expected)), typed=np.zeros(len(expected), dtype=bool))
+    assert atomic_bins({"x": texts}, column.column(), InputTable(), {}).rows().tolist() == [*expected.values()]
+    assert codes == ordered
+    assert [bin_of(column, text) for text in ("never", "", "2025-13-01", "soon")] == [n + 1, n + 1, n, n]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ("2025-12-31", "2025-01-01", "%Y-%m-%d"),
+        ("1920-01-01", "2025-01-01", "%Y-%m-%d"),
+        ("2025-01-01", "31.12.2025", "%d.%m.%Y"),
+        ("2025-01-01", "2025-12-31", "%Y-%m"),
+        ("None", "None", "%Y-%m-%d"),
+    ],
+)
+def test_dates_need_bounds_in_order_and_a_whole_format(dates: tuple[str, str, str]) -> None:
+    with pytest.raises(InputError, match="min and max such as 2020-01-31, at most ten years apart"):
+        scouted_columns({"x": CodebookEntry(dates=dates), "y": CodebookEntry(code=True)})

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from dataclasses import replace
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,7 +22,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.public_entropy import NoNoise
-from synthrelease.scouting.columns import OTHER, ScoutedColumn
+from synthrelease.scouting.codebook import CodebookEntry
+from synthrelease.scouting.columns import OTHER, ScoutedColumn, scouted_columns
 from synthrelease.scouting.document import ScoutDocument, lines_of
 from synthrelease.scouting.folder import files_of, read_scout, verify_scout
 from synthrelease.scouting.pages import pages
@@ -270,6 +273,32 @@ def test_with_a_key_one_row_of_each_person_is_counted(tmp_path: Path) -> None:
     assert document.rows == ROWS
     assert document.columns[1].counts == {"1": ROWS // 2, "2": ROWS // 2, "": 0}
     assert (document.key, document.first_by) == ("person", ["day"])
+
+
+def test_rare_days_are_counted_and_drafted_by_month(tmp_path: Path) -> None:
+    """38 rows a day are below 7 standard deviations of the noise; each month is found all the same, and drafted by its days."""
+    rng, first = np.random.default_rng(3), date(2025, 1, 1)
+    days = [first + timedelta(int(place)) for place in rng.integers(0, 365, ROWS)]
+    path = tmp_path / "visits.csv"
+    path.write_text("sex,seen\n" + "".join(f"{1 + (day.month > 6)},{day:%d.%m.%Y}\n" for day in days) + "1,soon\n")
+    entry = CodebookEntry(dates=("2025-01-01", "2025-12-31", "%d.%m.%Y"))
+    columns = (COLUMNS[1], scouted_columns({"seen": entry, "x": CodebookEntry(code=True)})[0])
+    exact_counts = measured(asked(ROWS + 1, columns), Source.of(path), NoNoise())
+    expected = Counter(f"{day:%Y-%m}" for day in days)
+    assert exact_counts.columns[1].counts == {**{month: expected[month] for month in sorted(expected)}, "": 0}
+    assert exact_counts.columns[1].other == 1
+    open_ledger(tmp_path / "a.ledger", "visits", 2, delta_limit="1e-9")
+    document = scout(asked(ROWS + 1, columns), Source.of(path), tmp_path / "a.ledger", tmp_path / "scout")
+    assert ROWS / 365 < 7 * document.deviation < ROWS / 12
+    draft = write_scouted_draft("visits", tmp_path / "scout", tmp_path)
+    seen = load_spec(draft.configuration).schema["seen"]
+    released = next(iter(seen.alternatives.values()))
+    assert [label for label in released.labels if label.startswith("2025")] == sorted(expected)
+    assert seen.values["31.12.2025"] == seen.values["01.12.2025"] != seen.values["30.11.2025"]
+    torn = document.model_copy(deep=True).model_dump(mode="json", by_alias=True)
+    torn["columns"][1]["dates"][1] = "2024-01-01"
+    with pytest.raises(ValueError, match="expected"):
+        ScoutDocument.model_validate(torn)
 
 
 def test_a_draft_from_a_scout_is_a_release_under_the_cap(made: tuple[Path, ScoutDocument]) -> None:
