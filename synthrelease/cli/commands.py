@@ -26,7 +26,7 @@ from typer.core import TyperCommand, TyperGroup
 from synthrelease.privacy.protection import protect
 from synthrelease.resources import Kinds
 from synthrelease.sources.paths import checked_path, without_secrets
-from synthrelease.spec.requests import Option, flags, help_texts, names_in, shown_options
+from synthrelease.spec.arguments import Option, flags, help_texts, names_in, shown_options
 
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "demo": "releasing:demo",

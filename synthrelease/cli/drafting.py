@@ -13,7 +13,8 @@ from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
 from synthrelease.resources import library
-from synthrelease.spec.requests import Beside, Config, DraftRequest, File, Folder, From, Option, TableName
+from synthrelease.spec.arguments import Beside, Config, File, Folder, From, Option, TableName
+from synthrelease.spec.requests import DraftRequest
 
 if TYPE_CHECKING:
     from rich.table import Table

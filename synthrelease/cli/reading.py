@@ -14,7 +14,7 @@ import typer
 
 from synthrelease.cli.terminal import err, print_or_write, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed, listing, so_many
-from synthrelease.spec.requests import Config, File, Folder, Json, Key, Names, Number, Option, ReleasedFolder, Text
+from synthrelease.spec.arguments import Config, File, Folder, Json, Key, Names, Number, Option, ReleasedFolder, Text
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound

@@ -11,7 +11,8 @@ import typer
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED, progress_bars, screen
 from synthrelease.errors import so_many
 from synthrelease.privacy.plan import loss_text
-from synthrelease.spec.requests import AllocationRequest, ComparisonRequest, File, Option, RehearsalRequest, Seed
+from synthrelease.spec.arguments import File, Option, Seed
+from synthrelease.spec.requests import AllocationRequest, ComparisonRequest, RehearsalRequest
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -32,19 +32,8 @@ from synthrelease.data.texts import quoted
 from synthrelease.errors import so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.resources import library
-from synthrelease.spec.requests import (
-    ConfigOption,
-    Data,
-    Delta,
-    Epsilon,
-    Folder,
-    Names,
-    Number,
-    Option,
-    ReleaseRequest,
-    ScoutRequest,
-    TableName,
-)
+from synthrelease.spec.arguments import ConfigOption, Data, Delta, Epsilon, Folder, Names, Number, Option, TableName
+from synthrelease.spec.requests import ReleaseRequest, ScoutRequest
 
 if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement

@@ -27,7 +27,7 @@ from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
-from synthrelease.spec.requests import Config, Data, File, Json, Names, Number, Option, Public, TableName
+from synthrelease.spec.arguments import Config, Data, File, Json, Names, Number, Option, Public, TableName
 
 if TYPE_CHECKING:
     from synthrelease.spec.release_spec import ReleaseSpec

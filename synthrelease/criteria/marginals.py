@@ -252,7 +252,7 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
     three places: the r where s/r falls below the clip, the minimum at r = s, or the r where r/s reaches the clip. Only these r
     are tried.
     """
-    s = np.unique(synthetic)[:, None, None] + 1.0
+    s = np.array(sorted(set(synthetic.tolist())))[:, None, None] + 1.0  # np.unique would load numpy.ma
     near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
     r = np.maximum(near + np.arange(-2, 3), 1.0)
 

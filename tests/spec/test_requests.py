@@ -18,6 +18,7 @@ from synthrelease.cli.commands import LazyGroup, built
 from synthrelease.data.texts import entries
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
+from synthrelease.spec.arguments import command_words, help_texts
 from synthrelease.spec.requests import (
     AllocationRequest,
     ComparisonRequest,
@@ -25,8 +26,6 @@ from synthrelease.spec.requests import (
     RehearsalRequest,
     ReleaseRequest,
     TableRequest,
-    command_words,
-    help_texts,
     requested,
 )
 from tests.helpers.command_line import called

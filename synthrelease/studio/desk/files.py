@@ -25,9 +25,10 @@ from synthrelease.data.schema import Column
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
 from synthrelease.settings.tables import RANDOM
+from synthrelease.spec.arguments import command_words
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.spec.requests import RehearsalRequest, command_words
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import judged_digest
 from synthrelease.studio.drafting.edits import (
     MovedLimits,

@@ -20,7 +20,8 @@ from synthrelease.scouting.columns import ScoutedColumn
 from synthrelease.scouting.document import ScoutDocument
 from synthrelease.scouting.folder import read_scout
 from synthrelease.scouting.scout import MOST_NOISE, Scouting, check_noise, needed_rows
-from synthrelease.spec.requests import ScoutRequest, command_words, names_in
+from synthrelease.spec.arguments import command_words, names_in
+from synthrelease.spec.requests import ScoutRequest
 from synthrelease.studio.drafting.scouted import labels_of, write_scouted_draft
 
 FIELDS = {"rows": "", "cap": "2", "delta": "1e-9", "unit": "row", "first_by": ""}

@@ -1,0 +1,135 @@
+"""Say how the command line shows the arguments of a command.
+
+The section "Attributes" of a request (`spec.requests`) has the help texts of its options. For a command without a request, the
+section "Parameters" of its function has them. An `Option` beside the type adds facts that name and type do not contain: the
+metavariable, limits, another name. Parameters of many commands are described here:
+
+Parameters
+----------
+config : Configuration of the release (TOML).
+table : Read this table of the database. Overrides table in [input].
+members : Read the members from this file (only with [members]). By default --data holds both.
+quasi_identifiers : Assume that an intruder knows these columns. By default none.
+jobs : Run this many processes in parallel.
+unrehearsed : Accept files that were not rehearsed as they are. By default they are refused.
+trust : Run these packages of [[plugins]] on the private file. By default none.
+expect_head : Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared.
+sign : Sign the files with this private key (see keygen). By default unsigned.
+password_file : Read the password of the key from the first line of this file. By default the key has no password.
+folder : Released folder.
+as_json : Print JSON for programs. By default text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+from synthrelease.data.texts import entries
+from synthrelease.sources.source import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """How the command line shows a parameter.
+
+    Attributes
+    ----------
+    metavar : the placeholder for the value in the help, such as FILE.
+    flags : names of the option; by default the name of the parameter with dashes.
+    least, most : limits of a number.
+    positional : whether the parameter is an argument without a name.
+    comma : whether the value is a list of names with commas between them.
+    hidden : whether the parameter exists only in Python.
+    """
+
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    positional: bool = False
+    comma: bool = False
+    hidden: bool = False
+
+
+Text = Annotated[str, Option(metavar="TEXT")]
+File = Annotated[Path, Option(metavar="FILE")]
+Folder = Annotated[Path, Option(metavar="DIR")]
+Key = Annotated[Path, Option(metavar="KEY")]
+TableName = Annotated[str, Option(metavar="NAME")]
+Data = Annotated[str | Path | Source, Option(metavar="DATA")]
+Public = Annotated[str | Path | Source, Option(metavar="FILE")]
+From = Annotated[str, Option(metavar="FILE", flags=("--from",))]
+Beside = Annotated[str, Option(metavar="FILE")]
+Names = Annotated[tuple[str, ...], Option(metavar="A,B,...", comma=True)]
+Number = Annotated[int, Option(least=1)]
+Minutes = Annotated[float, Option(least=0.01)]
+Seed = Annotated[int, Option(least=0)]
+Epsilon = Annotated[str, Option(metavar="EPS")]
+Delta = Annotated[str, Option(metavar="DELTA")]
+Config = Annotated[Path, Option(metavar="CONFIG", positional=True)]
+ConfigOption = Annotated[Path, Option(metavar="CONFIG")]
+ReleasedFolder = Annotated[Path, Option(metavar="DIR", positional=True)]
+Json = Annotated[bool, Option(flags=("--json",))]
+
+
+def help_texts(command: Callable[..., Any]) -> dict[str, str]:
+    """Return the help text of each parameter of a command, from its docstring, its base class or this module."""
+    owners = reversed(command.__mro__) if isinstance(command, type) else [command]
+    texts = entries(__doc__ or "", "Parameters")
+    for owner in owners:
+        text = owner.__doc__ or ""
+        texts |= {**entries(text, "Attributes"), **entries(text, "Parameters")}
+    return texts
+
+
+def shown_options(command: Callable[..., Any]) -> dict[str, Option]:
+    """Return the `Option` of each parameter of a function or a request."""
+    hints = get_type_hints(command, include_extras=True)
+    return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
+
+
+def _options(hint: object) -> Iterator[Option]:
+    """Yield the `Option` values in an annotated type, the outermost first."""
+    for argument in getattr(hint, "__metadata__", ()):
+        if isinstance(argument, Option):
+            yield argument
+    for argument in get_args(hint):
+        yield from _options(argument)
+
+
+def flags(name: str, option: Option) -> tuple[str, ...]:
+    """Return the names of an option on the command line."""
+    return option.flags or (f"--{name.replace('_', '-')}",)
+
+
+def command_words(request: object) -> list[str]:
+    """Return the command-line words that repeat this request. Defaults are omitted."""
+    options, words, arguments = shown_options(type(request)), list[str](), list[str]()
+    for field in fields(request):  # type: ignore[arg-type]
+        value, option = getattr(request, field.name), options[field.name]
+        if value == field.default or option.hidden:
+            continue
+        if option.positional:
+            arguments.append(str(value))
+        elif value is True:
+            words.append(flags(field.name, option)[-1])
+        else:
+            values = [_with_commas(value)] if option.comma else value if isinstance(value, tuple) else [value]
+            words += [word for value in values for word in (flags(field.name, option)[-1], str(value))]
+    return [*arguments, *words]
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names in a text with commas between them. A name that contains a comma is in double quotes."""
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip())
+
+
+def _with_commas(names: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
