@@ -269,9 +269,9 @@ def _kind(column: Column) -> str:
 
 
 def _frequent(texts: Mapping[str | None, int]) -> str:
-    """Return a text with the three most frequent public values and their shares."""
+    """Return a text with up to three most frequent public values and their shares, without values of under half a percent."""
     total = sum(texts.values())
-    ordered = sorted(texts.items(), key=lambda item: -item[1])[:FREQUENT]
+    ordered = sorted((item for item in texts.items() if item[1] >= total / 200), key=lambda item: -item[1])[:FREQUENT]
     return ", ".join(f"{'(empty)' if not text else text[:40]} ({times / total:.0%})" for text, times in ordered)
 
 

@@ -466,13 +466,13 @@ class PublicBins:
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
     """Return the counts of a column of the public file in its bins, by the rules with which a release reads it.
 
-    The result is None for columns that are computed from two columns, such as days between dates, and for unreadable texts.
+    The result is None for columns that are not in the file, and for unreadable texts.
 
     Parameters
     ----------
     policy : [input] of the configuration.
     """
-    if column.minus is not None or column.source not in file.columns:
+    if column.source not in file.columns or (column.minus or column.source) not in file.columns:
         return None
     try:
         atoms, times, missing = _read(file, column, policy)
@@ -507,16 +507,21 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return three arrays (n_texts,) for the different texts of a column.
+    """Return three arrays (n_texts,) for the different texts of a column, or (n_bins,) for days between two columns of dates.
 
     The arrays are the finest bin of each text by the rules with which a release reads it (below 0 if it has no bin), the
     frequency of each text, and whether the text means a missing value.
     """
-    texts = list(file.columns[column.source])
-    distinct = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
-    (digits,) = BinRule(Schema(columns=(column,)), policy).bins({column.source: distinct})
-    times = np.array(list(file.columns[column.source].values()), dtype=np.int64)
-    return digits.of_text, times, digits.of_text == (MISSING if column.atoms.missing is None else column.atoms.missing)
+    rule = BinRule(Schema(columns=(column,)), policy)
+    if column.minus is None:
+        texts = list(file.columns[column.source])
+        distinct = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
+        (digits,) = rule.bins({column.source: distinct})
+        atoms, times = digits.of_text, np.array(list(file.columns[column.source].values()), dtype=np.int64)
+    else:
+        of_batches = (rule.bins(batch)[0] for batch in file.batches(column.sources))
+        atoms, times = np.unique(np.concatenate([digits.of_text[digits.codes] for digits in of_batches]), return_counts=True)
+    return atoms, times, atoms == (MISSING if column.atoms.missing is None else column.atoms.missing)
 
 
 def _clipped(file: PublicFile, column: Column, held: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates, drafted_columns
-from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.public_file import public_bins, read_public_file
 from tests.helpers.drafts import write_draft
 
 RANDOM = np.random.default_rng(11)
@@ -144,6 +144,9 @@ def test_a_draft_reads_the_dates_as_python_does(tmp_path) -> None:  # type: igno
     for label, (first, last) in bins.items():
         assert found[label] == int((days.between(first, last) & (frame["to"] != "99.99.9999")).sum())
     assert found["missing"] == 300
+    shown = public_bins(read_public_file(tmp_path / "public.csv"), column, spec.input)  # the picture of the desk
+    assert shown is not None
+    assert (shown.rows, shown.gaps) == (tuple(found[label] for label in bins), 300)
 
 
 def in_file(tmp_path: Path, name: str, texts: list[str]) -> ColumnDraft | LeftOut | None:
