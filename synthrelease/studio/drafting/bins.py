@@ -99,7 +99,8 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bo
 
 
 def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
-    """Return whether whole numbers end inside an outermost bin because of a limit. For example, the ages of adults begin at 18.
+    """Return whether whole numbers stop inside an outermost bin because a rule limits them. For example, the ages of adults
+    begin at 18.
 
     The outermost number is then at least half as frequent as the other numbers of the bin, and the numbers beyond it would be
     at least half of the bin.
@@ -176,8 +177,8 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
     """Return multiples of a step up to the largest value, about a thousand at most.
 
-    The multiples begin above the lowest half percent of the rows. Otherwise the thousand multiples could end before most rows,
-    if a single value is far below all other values.
+    The multiples begin above the lowest half percent of the rows. Otherwise a single value far below all others could use up
+    the thousand multiples.
     """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
@@ -192,7 +193,7 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Return the fixed limits, and each other limit that leaves at least 1% of the rows in each bin."""
+    """Return the fixed limits, and every further limit with which each bin still has at least 1% of the rows."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -340,7 +341,7 @@ def number_facts(
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
     """Return a question about a rare smallest or largest value that changes the mean strongly; empty if there is no such value.
 
-    The smallest and the largest value determine the bounds and affect representative values, so one wrong row distorts means.
+    The smallest and the largest value determine bounds and representative values. So one wrong row can distort means.
     """
     for end in (0, -1):
         rest, rows = np.delete(values, end), np.delete(counts, end)
@@ -363,7 +364,7 @@ def bin_numbers(
     """Return the representative values of the bins, by label, for bins whose value differs from the default of the bin.
 
     The representative value is the rounded mean of the rows in the bin. The value is the middle of the bin, within the bounds,
-    if the bin has no rows. The same holds if the mean is within the rounding of the middle.
+    if the bin has no rows or if the rounded mean equals the middle.
     """
     numbers = {}
     for interval in bins:
@@ -389,8 +390,8 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
     """Return the step of a finer grid if the default grid would change the means in the bins; otherwise None.
 
-    The default grid can change means because halves of a step are rounded up, and if most values are near 0, as with amounts of
-    money.
+    The default grid can change means, because halves of a step are rounded up. It can also change them if most values are near
+    0, as with amounts of money.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -406,8 +407,7 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return a range that is narrower than the bounds if clipping to this range changes almost nothing; otherwise return the
-    bounds.
+    """Return a range narrower than the bounds if clipping to this range changes almost no mean; otherwise the bounds.
 
     The noise of a mean is proportional to the width of the range.
     """
@@ -420,9 +420,9 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range of all values except the extremes, because noise must hide the leverage of extreme values.
+    """Return the range of all values without the extremes. With extreme values, a regression would need much more noise.
 
-    If few rows lie far out, as with money, 1% of the rows at each end are extremes, otherwise 0.1%.
+    If a few rows are far away from the others, as with money, the extremes are 1% of the rows at each end, otherwise 0.1%.
     """
     wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
     return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide

@@ -42,7 +42,7 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
     """Return the draft of a classification's codes by their first characters, or None.
 
     The first characters are, for example, the chapter of a diagnosis (I21.4: I), the group of an occupation (2310: 23) or the
-    county of a municipality. Codes that are not in the public file mostly fall into one of the groups, too.
+    county of a municipality. Most codes that the public file lacks belong to one of these groups, too.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return the total frequency of the strings with each name. The function `name` maps a string to its name."""
+    """Return, for each name, the number of rows whose string has this name. The function `name` maps a string to its name."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -91,7 +91,7 @@ def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
 
 
 def are_too_many(texts: Mapping[str, int]) -> bool:
-    """Return whether there are too many categories for a bin each: more than 40, or more than 100 if most have 100 rows."""
+    """Return whether there are too many categories for separate bins: more than 40, or more than 100 if most have 100 rows."""
     well_filled = len(texts) <= MAX_WELL_FILLED and statistics.median(texts.values()) >= WELL_FILLED
     return len(texts) > MAX_CATEGORIES and not well_filled
 
@@ -173,8 +173,8 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
 
 def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
-    """Return a column of whole numbers and an open class, such as 0, 1, ..., 89, 90+, in groups of 2, 5, 10, ... numbers. There
-    are about 20 groups at most. The result is None for other columns.
+    """Return groups of 2, 5, 10, ... numbers for a column of whole numbers with an open class, such as 0, 1, ..., 89, 90+.
+    There are about 20 groups at most. The result is None for other columns.
     """
     numbers = [float(text) for text in column.codes if NUMBER.fullmatch(text)]
     if len(numbers) < len(column.codes) - 2 or not all(map(float.is_integer, numbers)):
@@ -211,7 +211,7 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Take a column of categories that lie within larger categories, and merge the rare categories within each larger category.
+    """Return a column whose categories belong to larger categories, with rare categories merged within each larger category.
 
     A larger category with less than `least_share` of the rows becomes one category.
     """
@@ -239,7 +239,7 @@ _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """Return the answers with different spellings of the same answer merged, and the other spellings of each remaining text.
+    """Return the answers in one spelling each, and the other spellings of each answer.
 
     Texts are the same answer if they differ only in capitals, spaces, hidden characters or the encoding of accents ("Ja", "JA
     "), if the column holds only words for yes and no ("TRUE", "yes", "1"), and if a code has lost its leading zeros ("7",

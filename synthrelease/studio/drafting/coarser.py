@@ -1,7 +1,7 @@
 """Make a draft smaller: merge bins of numbers and rare codes, and choose the columns to leave out.
 
-Coarser bins have more rows in each cell. Fewer columns need fewer tables, each with a larger share of the budget. So more
-associations are clearly larger than the noise.
+Coarser bins have more rows in each cell. Fewer columns need fewer tables, so each table gets a larger share of the budget. Then
+the noise hides fewer associations.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Floor:
 
     Attributes
     ----------
-    share : smallest share of the public rows in a bin. To reach this share, neighbouring bins of numbers are merged, and so are
-        rarer codes.
+    share : smallest share of the public rows in a bin. Neighbouring bins of numbers and rare codes are merged until each bin
+        has this share.
     most : columns with at most this number of bins are unchanged.
     least : the smallest share, as words.
     """

@@ -68,12 +68,13 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
 
 def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the negative codes, such as -1 for "never", of a column whose other numbers are at least ten and not negative.
+    """Return the negative codes of a column, such as -1 for "never". The other numbers are at least ten different ones and not
+    negative.
 
-    There are at most three such codes, all from -1 to -9. To exclude the lower tail of a quantity, one of the following must
-    hold: the codebook labels all codes, -1 is not among the codes, 0 does not occur, there is only one code beside at least 20
-    other numbers, or each code is more frequent than 0 and 1. The result is empty if the codebook labels most numbers, because
-    the column then holds codes.
+    There are at most three such codes, all from -1 to -9. Negative numbers may also be the lower end of a quantity. So one of
+    these conditions must hold: the codebook labels all codes; -1 is not among them; 0 does not occur; there is one code beside
+    at least 20 other numbers; or each code is more frequent than 0 and 1. The result is empty if the codebook labels most
+    numbers, because the column then holds codes.
     """
     below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
     if not 1 <= len(below) <= 2 * _FEW_WORDS:
@@ -106,9 +107,9 @@ def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> fr
 def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
     """Return 97, 98 and 99, or 997, 998 and 999, if they are much more frequent than the numbers before them.
 
-    The largest ages or hours are the rarest, but a code for a missing answer is not rare. The codes are together more than
-    three times as frequent as all numbers from 90 to 96, or from 900 to 996, and have at most a fifth of the rows. A single
-    code has more than ten rows. A column with fractions in this range has no such codes.
+    The largest ages or hours are rare, but a code for a missing answer is frequent. Together, the codes are more than three
+    times as frequent as all numbers from 90 to 96, or from 900 to 996. They have at most a fifth of the rows. A single code has
+    more than ten rows. A column with fractions in this range has no such codes.
     """
     end = next((end for end in (100, 1000) if max(values.values()) < end), math.inf)
     codes = {text: texts[text] for text, value in values.items() if end - 3 <= value}
@@ -189,11 +190,11 @@ class ColumnDraft:
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
-    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not of birth. Their mean is no
-        quantity.
+    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not of birth. Nobody needs their
+        mean.
     doubt : the question to the steward; empty if there is no question.
-    kind_doubt : question whether the column holds numbers or codes. The question is stored separately until the number of
-        questions is limited.
+    kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions, so they are
+        stored separately.
     """
 
     name: str
@@ -225,7 +226,7 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Return a draft with the description and the missing values of the column, and with these further settings."""
+        """Return a draft of a column with its description, its missing values and these settings."""
         return cls(
             source=answers.source,
             description=answers.entry.description,
@@ -321,8 +322,8 @@ class Answers:
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
     below_zero : the strings in `missing_values` that are negative codes without a label. The other values of the column are a
-        quantity that is not negative.
-    shared : whether another column that is no key has many of these strings, as a second diagnosis does.
+        quantity that is not negative. shared : whether another column has many of these strings and is not a key, such as a
+        second diagnosis.
     named_by : column of the file from which the labels come; empty if the labels come from the codebook or do not exist.
     """
 
@@ -481,10 +482,10 @@ def chosen_columns(
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
-    A release should preserve the associations of its columns, above all those with important columns. So columns with strong
-    associations are preferred. A column without associations can be released separately, and a column that is nearly always
-    empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several columns are drafted
-    from a column of the file, such as year and month of a date, each of them counts.
+    A release should preserve the associations of its columns, above all the associations with important columns. So columns
+    with strong associations are preferred. A column without associations can have a release of its own. A column that is nearly
+    always empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several columns are
+    drafted from a column of the file, such as year and month of a date, each of them counts.
 
     Parameters
     ----------
@@ -514,9 +515,9 @@ def _ties(
     n_rows: int,
     important: Collection[str],
 ) -> list[list[float]]:
-    """Return, for each column of the file, its strongest association with an important column, or 0 if no association is
-    strong, and its mean association with its closest columns. These two associations are multiplied by minus the share of rows
-    with a value in the column.
+    """Return two numbers for each column of the file: its strongest association with an important column (0 if no association
+    is strong), and its mean association with its most associated columns. Both are multiplied by minus the share of rows with a
+    value in the column, so that the strongest comes first.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
@@ -637,7 +638,7 @@ def _are_classified(answers: Answers) -> bool:
 
 
 def _are_words(texts: Collection[str]) -> bool:
-    """Return whether most texts have several words, like remarks and names of persons, but not keys."""
+    """Return whether most texts have several words, as remarks and names of persons have."""
     return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
 
 
@@ -714,10 +715,10 @@ def _differ_by_design(answers: Answers) -> bool:
 def _number_of_something(answers: Answers) -> str:
     """Return the evidence that whole numbers are a key, as a clause; empty if the numbers may be a quantity or codes.
 
-    A quantity has about the same density in neighbouring parts of its range, which determines the expected number of different
-    values. Serial numbers have more different values, because hardly any number is missing. Numbers of persons who occur
-    several times have fewer different values. Rounded or skewed amounts and codes have fewer different values, too, so other
-    properties of the frequencies are tested as well.
+    A quantity has about the same density in neighbouring parts of its range. This density determines the expected number of
+    different values. Serial numbers have more different values, because hardly any number is missing. Numbers of persons who
+    occur several times have fewer different values. Rounded or skewed amounts and codes have fewer different values, too, so
+    other properties of the frequencies are tested as well.
     """
     by_value = Counter[int]()
     for text, often in answers.texts.items():
@@ -744,7 +745,8 @@ def _number_of_something(answers: Answers) -> str:
 
 
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    """Return the mean and the standard deviation of the number of different values of a random quantity with as many rows.
+    """Return the mean and the standard deviation of the number of different values that a random quantity would have in as many
+    rows.
 
     The quantity has the same density as the numbers in each part of their range.
     """
@@ -795,9 +797,7 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a string. The pattern has 9 for each digit, A for each run of letters, and other characters as they
-    are.
-    """
+    """Return the pattern of a string. The pattern has 9 for each digit and A for each run of letters. Other characters stay."""
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
@@ -816,8 +816,8 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
     """Return, by name, the columns to leave out because their bins and the bins of another column determine each other.
 
     With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
-    columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. The dummy
-    variables of a column are left out if they state all values of the column, or all except one.
+    columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. Dummy
+    variables are left out if they state every value of another column, or every value except one.
 
     Parameters
     ----------

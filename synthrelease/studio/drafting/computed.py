@@ -81,11 +81,11 @@ _QUESTION = (
 
 
 def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """Yield equations between columns as the index of a total and the indices of its terms. Equations with two terms come
+    """Yield equations between columns: the index of the total and the indices of its terms. Equations with two terms come
     first.
 
-    Candidates satisfy the equation in a group of a few rows. Then all rows decide. The two sides of an equation may differ by a
-    constant.
+    A candidate satisfies the equation in a group of a few rows. Then all rows decide. The two sides of an equation may differ
+    by a constant.
 
     Parameters
     ----------

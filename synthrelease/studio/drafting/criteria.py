@@ -126,15 +126,14 @@ class DraftStanding:
 
     @property
     def good(self) -> bool:
-        """Whether errors of single columns and losses of associations are small enough, and a criterion judges pairs.
-
-        A criterion about pairs is not needed if no columns are associated.
+        """Whether errors of single columns and losses of associations are small enough, and a criterion tests pairs. If no
+        columns are associated, no criterion about pairs is needed.
         """
         return self.bins <= MOST_OFF and self.errors <= 1 and (self.judged or not self.tells)
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
-    """Return all pairs of columns, the most strongly associated first.
+    """Return all pairs of columns, ordered by their association, the strongest first.
 
     Parameters
     ----------
@@ -248,10 +247,10 @@ def settle(
 ) -> tuple[AcceptanceDraft, DraftStanding]:
     """Return the criteria with thresholds and budgets that fits to the public file can meet, and the quality of the draft.
 
-    A criterion is removed if independent columns would pass or nearly pass every threshold that fits can meet, if each such
-    threshold is too large for the statistic, or if the noisy test would need too much epsilon. A threshold is a round number
-    above the difference of two halves of the file and above the criterion values of `ATTEMPTS` noisy fits, with a margin for
-    the noise of the test.
+    A criterion is removed in three cases: independent columns would pass or nearly pass every threshold that fits can meet;
+    every such threshold is too large for the statistic; or the noisy test would need too much epsilon. A threshold is a round
+    number above the difference of two halves of the file and above the criterion values of `ATTEMPTS` noisy fits, with a margin
+    for the noise of the test.
 
     Parameters
     ----------
@@ -261,8 +260,8 @@ def settle(
     measures : reference values of each criterion on these rows.
     seed : seed of the fits.
     progress : function that receives a text about each fit.
-    most : largest epsilon of all criteria; None for no limit. If the criteria need more after `FIRST_ATTEMPTS` fits, the result
-        of these fits is returned, and no further fits are made.
+    most : largest epsilon of all criteria; None for no limit. If the criteria need more epsilon after `FIRST_ATTEMPTS` fits, no
+        further fits are made, and the result of these fits is returned.
     """
     fits = list[AttemptResult]()
     for attempts in (ATTEMPTS,) if most is None else (FIRST_ATTEMPTS, ATTEMPTS):
@@ -312,7 +311,7 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Return the outcomes with one criterion of each pair of alternatives replaced by None.
+    """Return the outcomes, with None in place of one criterion of each pair of alternatives.
 
     The alternative uses representative values of bins. The alternative is kept if the criterion with exact values is left out,
     or if the threshold of that criterion is more than three times as large.
@@ -336,8 +335,8 @@ def one_of_each(
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
     """Return the criterion of single columns, or the reason for omitting it.
 
-    The criterion of single columns is omitted if the criterion of cells has at most twice its threshold, which limits columns
-    as well.
+    This criterion is omitted if the criterion of cells has at most twice its threshold. The criterion of cells then limits
+    errors of single columns, too.
     """
     if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
         return bins
@@ -506,11 +505,11 @@ def suggested_rules(
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
-    """Return rules that compare two columns of numbers, such as `wage > total`, the rules that chance would break most often
+    """Return rules that compare two columns of numbers, such as `wage > total`. Rules that chance would break most often come
     first.
 
-    A pair of columns is a candidate if no row is in a cell in which every number of the first column is above every number of
-    the second column, although chance would put many rows there. Then the exact numbers of all rows decide.
+    Take the cells in which every number of the first column is above every number of the second column. A pair is a candidate
+    if these cells have no row, although chance would put many rows there. Then the exact numbers of all rows decide.
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
@@ -561,7 +560,7 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return the number of finest bins of a column whose own values a criterion uses."""
+    """Return the number of finest bins of a column whose exact values a criterion uses."""
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
@@ -599,7 +598,7 @@ def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, wit
 
 
 def _about_gaps(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
-    """Yield rules about missing values, such as a question that is asked of some persons only.
+    """Yield rules about missing values, for example of a question that only some persons were asked.
 
     For each column with missing values, the rules refer to the column that explains most of the missing values. Columns without
     missing values are preferred.
@@ -661,8 +660,9 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
     """Yield conditions for these bins, with the bins of each condition.
 
-    Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, for more
-    than `MOST_NAMED` categories, or if the bins are groups of categories, because rules cannot refer to groups.
+    Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if
+    there are more than `MOST_NAMED` categories. There is none for groups of categories either, because rules cannot refer to
+    groups.
     """
     if binning.lower:
         for _, run in groupby(wanted_bins, key=lambda i: i - wanted_bins.index(i)):

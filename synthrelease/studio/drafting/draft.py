@@ -1,7 +1,7 @@
 """Draft the configuration and the acceptance file of a release from a public file.
 
-Columns are drafted from how often each text occurs. Then the public file is read as a release would read it, and tables, rules
-and criteria are drafted from its counts. Then the draft is fitted to the public file, and the fits set the thresholds. Each
+First, columns are drafted from the frequency of each text. Next, the public file is read as a release would read it, and its
+counts decide tables, rules and criteria. At last, the draft is fitted to the public file, and the fits set the thresholds. Each
 step returns a value: a `Subject` (the columns), its `Ground` (counts, associations and the comparison of plans), a `Tried`
 draft (a plan with its fits), and a `Draft` (the texts of the files).
 """
@@ -217,7 +217,7 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def every_way(best: Tried) -> list[Raced]:
-    """Return the plans of all measuring methods that were tried beside a draft."""
+    """Return the plans with other measuring methods that were tried beside a draft."""
     return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
 
 
@@ -453,10 +453,8 @@ def _first_choices(subject: Subject, n_rows: int) -> Choices:
 
 
 def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:
-    """Load the columns and count the rows, without the columns that cannot be loaded.
-
-    If the columns cannot be loaded, weights first become ordinary columns. Then the columns at fault are left out, with the
-    reason.
+    """Load the columns and count the rows, without the columns that cannot be loaded. If the columns cannot be loaded, weights
+    first become ordinary columns. If this does not help, the columns that cause the mistake are left out with the reason.
 
     Raises
     ------
@@ -591,9 +589,9 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
     """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`; 0 if no mean is
     measured.
 
-    The result is at most a twentieth of `total`. It is less if the noise of each mean is then half of the sampling error of the
-    mean. One noise for m sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3) r /
-    epsilon (theory 9.18, one noise for many numbers), which is compared with sqrt(n) times the standard deviation of the
+    The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
+    sampling error. One noise for m sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3)
+    r / epsilon (theory 9.18, one noise for many numbers), which is compared with sqrt(n) times the standard deviation of the
     column.
     """
     columns = with_means(subject.columns)
@@ -622,8 +620,8 @@ def ground_that_tells(ground: Ground) -> Ground:
     """Return counts as the basis of drafts. The released rows of persons represent all rows better than independent columns do.
 
     The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
-    the first rows, random rows are drafted. If the rows represent all rows too poorly, the columns in which the rows of persons
-    differ most are left out, up to three.
+    the first rows, random rows are drafted. If the released rows represent all rows too poorly, up to three columns are left
+    out: those in which the rows of persons differ most.
 
     Raises
     ------
@@ -808,10 +806,10 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
     """Return the cheapest plan that preserves enough in the drafted bins, and the plans in wider bins that are better.
 
     The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
-    bins that are no better at the next smaller epsilon are no better at any smaller epsilon. Wider bins are not fitted if,
-    without noise, the rows preserve no more in wider bins. The search ends after bins that preserve less than narrower bins.
-    Plans in wider bins measure the tables of the first plan, because a search for other tables takes most of the time. This
-    search is made once, for the drafted plan.
+    bins that are not better at the next smaller epsilon are not better at any smaller epsilon. Wider bins are not fitted if
+    they preserve nothing more even without noise. The search ends after bins that preserve less than narrower bins. Plans in
+    wider bins measure the tables of the first plan, because a search for other tables takes most of the time. This search is
+    made once, for the drafted plan.
 
     Parameters
     ----------
@@ -943,7 +941,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
 
 
 def _too_many(n_columns: int, whole: Tried) -> str:
-    """Return the sentence that says why a draft of all columns is not good enough."""
+    """Return the reason why a draft of all columns is not good enough, as a sentence."""
     reasons, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
     if whole.others >= whole.choices.limit:
         reasons.append(
