@@ -93,7 +93,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     ----------
     answers : the column.
     values, rows : (n_values,) at least three different whole numbers in increasing order, and the number of rows with each.
-        Numbers with fractions are given without the decimal point.
+        Numbers with fractions come without their decimal point.
     order : evidence from other columns.
     """
     if _are_years(values):
@@ -115,7 +115,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
 
 
 def _are_years(values: np.ndarray) -> bool:
-    """Return whether numbers are years of the calendar: most years within a range occur, or every fifth year."""
+    """Return whether numbers are calendar years: most years within a range occur, or every fifth year."""
     in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
     return bool(in_range and _filled(values) >= 0.4)
 
@@ -146,7 +146,7 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
-    """Return the unit, such as 30 credits or 60 minutes, of which nearly all rows have a multiple; 0 without one.
+    """Return the unit, such as 60 minutes, if nearly all rows have a multiple of this unit; otherwise 0.
 
     At least six multiples occur, and other numbers are less frequent.
     """
@@ -192,8 +192,8 @@ def _of_numbers(
 
     Parameters
     ----------
-    of_groups : whether each number belongs to a group of rows, such as a school. The gaps and frequencies of such numbers are
-        no evidence. The numbers of schools, unlike their sizes, have the same number of digits.
+    of_groups : whether each number belongs to a group of rows, such as a school. Gaps and frequencies of such numbers show
+        nothing. But numbers of schools have the same number of digits, and sizes of schools do not.
     """
     n, total, filled, name = len(values), int(rows.sum()), _filled(values), words_in(answers.source)
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
@@ -244,7 +244,7 @@ Evidence = tuple[object, float, str]
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name of the column names a quantity and does not also name codes, as age_code does."""
+    """Return whether the name of the column names a quantity. A name such as age_code does not, because it names codes, too."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
@@ -253,7 +253,8 @@ _MANY_VALUES = 150  # Few classifications have more than this number of differen
 
 
 def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most numbers up to the median occur and numbers above the median lie farther apart, as in amounts."""
+    """Return whether most numbers below the median occur and numbers above the median have larger gaps, as in amounts of
+    money."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[np.searchsorted(cumulated, 0.5)]
     below, above = (values <= middle).sum() / (middle - values[0] + 1), (values > middle).sum() / (values[-1] - middle)
@@ -273,8 +274,8 @@ def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
 def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
     """Yield the points and reasons from other columns. Points above 0 speak for codes, points below 0 for a quantity.
 
-    The similarity of neighbours is weaker evidence for few numbers, which may be ordered steps. If many numbers each have one
-    value of another column, as teachers have a school, they are very probably codes.
+    With few numbers, the similarity of neighbours is weaker evidence, because the numbers may be ordered steps. If each of many
+    numbers occurs with one value of another column, as a teacher with a school, the numbers are very probably codes.
     """
     if order.part_of:
         yield 4.0, f"{order.part_of!r} has the same first or last digits"
@@ -303,12 +304,13 @@ def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """Return the difference between frequencies of neighbouring numbers, divided by the difference between any two.
+    """Return the difference between frequencies of neighbouring numbers, divided by the difference between frequencies of any
+    two.
 
     Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted. Rounded numbers
-    have similar frequencies at a distance of 2, 5 or 10, so the smallest result over these distances counts. With more than 20
-    numbers, the first and the last number are ignored, because "none" and "this or more" are frequent answers. The result is
-    None if all numbers are about equally frequent, or if too few are neighbours.
+    have similar frequencies at a distance of 2, 5 or 10. So the function returns the smallest result of these distances. With
+    more than 20 numbers, the first and the last number are ignored, because "none" and "this or more" are frequent answers. The
+    result is None if all numbers are about equally frequent, or if too few are neighbours.
     """
     if len(values) > _FEW:
         values, rows = values[1:-1], rows[1:-1]
@@ -395,7 +397,7 @@ def _draft_again(answers: Answers, kind: str, how: str = "draft again with a cod
 
 
 def _untidy(answers: Answers) -> str:
-    """Return why a column cannot be drafted because of the spelling of its strings; empty if the spelling is no problem."""
+    """Return the reason why the spelling of a column's strings prevents a draft of the column; empty if there is no reason."""
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
@@ -405,7 +407,8 @@ def _untidy(answers: Answers) -> str:
 
 
 def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Draft codes or categories: by their first characters, each by itself, or the frequent ones with a bin for all others."""
+    """Draft codes or categories in one of three ways: by their first characters, a bin for each, or bins for the frequent codes
+    and one bin for all others."""
     if by_beginning := draft_by_beginning(answers, used_names):
         return by_beginning
     n = len(answers.texts)
@@ -466,7 +469,7 @@ def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns, at most three in ten with questions: the columns where another answer would change most.
+    """Return the columns, at most three in ten with a question. Questions remain where another answer would change most.
 
     Other questions have priority over the question whether a column holds numbers or codes. A question that is not asked
     becomes part of the column's remark.
@@ -525,7 +528,8 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
     """Return the columns without further design weights, because [design] accepts only one design weight. Replicate weights are
     left out, too.
 
-    The first weight stays. Weights of households count after others, because most rows are persons if a file has both.
+    The first weight stays. If a file has weights of persons and of households, the weight of persons stays, because most rows
+    are persons.
     """
     weights = [column for column in columns if column.weight]
     weights.sort(key=lambda column: bool(NAMES["household"].search(words_in(f"{column.source} {column.description}"))))
@@ -802,7 +806,7 @@ def _without_fillers(answers: Answers) -> Answers:
 def _unclear_dates(answers: Answers) -> list[LeftOut]:
     """Return a column of dates whose formats are unclear as left out, with the reason; empty for every other column.
 
-    Spreadsheets store dates as days since 1900, such as 43831, and programs write 1 February 2020 as 1022020.
+    For example, spreadsheets store dates as days since 1900 (43831), and programs write 1 February 2020 as 1022020.
     """
     texts, because = answers.texts, ""
     if answers.entry.number or answers.entry.code or answers.entry.labels:
@@ -822,8 +826,9 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
     """Return, for each column of dates by name, its drafted columns, or the reason why it is left out.
 
-    The column with the fewest missing values, and among equals the earliest one, is the time of the record. Year and month are
-    drafted from it. A date of birth becomes an age in years. Every other date becomes its distance from the time of the record.
+    The time of the record is the column with the fewest missing values; if several have as few, it is the earliest. The draft
+    has its year and month. A date of birth becomes an age in years. Every other date becomes its distance from the time of the
+    record.
     """
     constant = [column.name for column in dates if len(np.unique(column.days)) == 1]
     drafts: dict[str, list[ColumnDraft] | LeftOut] = {
@@ -865,7 +870,7 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 
 
 def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is_birth: bool) -> list[ColumnDraft] | LeftOut:
-    """Draft the days or years between the time of the record and this date, counted from the date that is mostly earlier.
+    """Draft the days or years between the time of the record and this date. The date that is mostly earlier is the start.
 
     The result is empty if one of the two formats has no day. A date at a fixed distance is left out.
     """
@@ -900,8 +905,8 @@ def held_already(
     """Return the dates, by name, whose distance from another date is in a column of numbers of the file, too.
 
     An example is the length of a stay beside the days of admission and discharge. The numbers may have the other sign, and may
-    differ by a constant, because some programs count both days. Ages may differ by one year more, because some are ages at the
-    end of a year.
+    differ by a constant, because some programs count both days. Ages may differ by one more year, because some ages are stated
+    at the end of a year.
 
     Parameters
     ----------
@@ -1131,10 +1136,10 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns; in columns of many categories, each category has the larger category in which it lies, if there is
-    one.
+    """Return the columns. In columns of many categories, each category states its larger category, if there is one.
 
-    For example, an industry lies in a sector. The larger categories are those of another column that the categories determine.
+    For example, an industry belongs to a sector. The larger categories are those of another column that the categories
+    determine.
     """
     plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
     plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]
@@ -1158,7 +1163,7 @@ def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[s
 
 
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
-    """Return the answers of a column. Blanks around the strings are removed, and missing values are left out.
+    """Return the answers of a column. Strings lose blanks at both ends, and missing values are not included.
 
     Parameters
     ----------

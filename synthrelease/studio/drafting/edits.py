@@ -1,8 +1,8 @@
 """Decide the changes to a configuration and its acceptance file: adopt a plan, leave out or add columns, move limits of bins.
 
-Comments and layout are kept (`toml_edit`). When a column is left out, rules, tables and criteria that are about the column
-alone are deleted, and lists that name it among other columns lose its name. If a decision of the steward is needed, an error
-states it and nothing is written.
+Comments and layout are kept (`toml_edit`). When a column is left out, rules, tables and criteria about this column alone are
+deleted. Lists of several columns lose its name. If a decision of the steward is needed, an error states it and nothing is
+written.
 """
 
 from __future__ import annotations
@@ -521,7 +521,7 @@ class _References:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the criterion without the columns; None if it would compare nothing."""
+        """Return the criterion without the columns; None if no column would be left to compare."""
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -570,7 +570,7 @@ _OF_ONE = ("name", "threshold", "epsilon", "reason")  # Settings that may differ
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
-    """Yield the change from an old to a new value, element by element, so that the layout of lists is kept."""
+    """Yield the changes from an old value to a new value, one for each element, so that lists keep their layout."""
     if new is None:
         yield Edit(path=path)
     elif isinstance(old, dict):
@@ -685,9 +685,9 @@ def with_bounds(
 ) -> MovedLimits:
     """Return the settings that change when a column has new bounds.
 
-    Bins that ended at the old bounds, or would not reach the new bounds, end at the new bounds. Such a bin has the mean of its
-    public rows as representative value, with rows beyond the bounds counted as the bound. Without a public file, the bin keeps
-    its representative value, limited to the bounds.
+    Bins that end at the old bounds get the new bounds as their ends, and so do bins that would not reach the new bounds. Such a
+    bin has the mean of its public rows as representative value, with rows beyond the bounds counted as the bound. Without a
+    public file, the bin keeps its representative value, limited to the bounds.
     """
     whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
     fresh = dict[str, IntervalBin]()

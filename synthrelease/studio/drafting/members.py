@@ -77,7 +77,8 @@ class MembersDraft:
         return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
-        """Return the columns that members add to the wide record of a root: their number, and the columns of each member."""
+        """Return the columns that members add to the wide record of a root: the number of members, and the columns of each
+        member."""
         limits = tuple(float(n) for n in range(self.least + 1, self.most + 1))
         bins = NumberBins(low=self.least, high=float(self.most), coarse=limits, fine=limits, groups=limits[:1])
         size = ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)

@@ -56,7 +56,7 @@ _BEARABLE = 0.5  # The largest ratio of the standard deviation of the noise in a
 def nested_columns(
     answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
 ) -> dict[str, str]:
-    """Return, for the name of a column, the question whether its values are larger areas of another column's values.
+    """Return questions, by the name of a column, whether its values are larger areas that contain the values of another column.
 
     The question is asked if the other column has too many codes or words for separate bins, and each code or word occurs with
     only one value of the column.
@@ -172,7 +172,7 @@ class AreasDraft:
         """Return the tables of all rows, the tables of each level of areas, and the shares of the budget.
 
         The comparison of plans chose the tables of all rows, without areas. On each level, columns with few bins have a table
-        by area, if the noise is at most half of a mean cell. If no column can have such a table, only the areas are counted.
+        by area if the noise is at most half of an average cell. If no column can have such a table, only the areas are counted.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """Return the number of columns whose tables on a level are not too large, if columns with the fewest bins are taken
+        """Return how many columns can have tables on a level that are not too large. Columns with the fewest bins come
         first."""
         cells, n = 1, 0
         for name in names:
@@ -436,7 +436,7 @@ _MENTIONED = 6  # The largest number of columns that a draft names in one senten
 
 
 def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
-    """Return the question whether texts of a key identify nobody; empty if there is no such text.
+    """Return the question whether some texts of a key mean that the person is unknown; empty without such texts.
 
     Parameters
     ----------
@@ -461,12 +461,12 @@ class UnitAnswer:
     key : name of the column that identifies the person of a row; None if every row is a different person.
     records : largest number of released rows of each person.
     first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released column
-        is never used, because the release would then describe rows with particular values.
+        is never used: its smallest values would be released too often.
     heavy : phrase about a value of the key that may stand for unknown persons, from `heavy_value`; empty if there is none.
-    varying : columns in which rows of a person differ. For each, the number of different values beyond the first of each person
-        is given as a share of the rows beyond the first of each person.
+    varying : columns in which rows of a person differ. Each comes with the share of a person's later rows that have a new
+        value.
     without_key, later : number of public rows without a key, and number of rows beyond the released rows of each person.
-    missing_keys, with_these : texts of the key that identify nobody, and number of public rows with one of them.
+    missing_keys, with_these : texts of the key that stand for unknown persons, and number of public rows with one of them.
     """
 
     key: str | None = None

@@ -1,7 +1,7 @@
 """Draft the configuration and the acceptance file of a release from the noisy tables of a scout.
 
-Bins, categories and thresholds are functions of the scout's noisy counts alone. No rows are read or made up, because a draft
-from made-up rows would promise associations that nobody has measured.
+Bins, categories and thresholds are functions of the scout's noisy counts alone. The draft uses no rows, not even made-up rows.
+Criteria from made-up rows would promise associations that nobody has measured.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
 def _repeats(name: str, document: ScoutDocument) -> str:
     """Return a question if the counts of a column, sorted by size, agree within the noise with the counts of an earlier column.
 
-    At least four counts must be far above the noise, so that two short dictionaries seldom agree by chance.
+    At least four counts must be far above the noise, so that two short lists of counts rarely agree by chance.
     """
     sizes = {part.name: np.sort(part.second or [*part.counts.values()])[::-1] for part in document.columns}
     own = sizes[name]

@@ -93,7 +93,7 @@ def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
 
 
 def _grouped(column: ColumnDraft) -> dict[str, object]:
-    """Return the alternatives of a column whose categories are released in groups: the groups, and each category by itself."""
+    """Return two alternatives for a column whose categories are released in groups: the groups, and a bin for each category."""
     names = {text: text if column.kind == "code" else draft.label for text, draft in column.codes.items()}
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
@@ -192,7 +192,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a criterion, with a list of named tables shortened to formulas."""
+    """Return the settings of a criterion, with formulas in place of a long list of tables."""
     tables = settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
         return {**settings, "tables": folded(read_terms(" + ".join(tables)))}
@@ -209,7 +209,7 @@ Progress = Callable[[str], None]
 
 @dataclass(eq=False)
 class Voice:
-    """A reporter of progress that knows when it last reported a step.
+    """A reporter of progress that remembers the time of its last report.
 
     Attributes
     ----------
@@ -398,7 +398,7 @@ class Choices:
 
     @property
     def measures(self) -> bool:
-        """Whether the generator measures fixed tables once, which are published unless they are agreements."""
+        """Whether the generator measures fixed tables once. Such tables are published, unless they are agreements."""
         return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 

@@ -1,9 +1,8 @@
 """Edit the text of TOML files and keep comments and layout; write values, formulas and comments as TOML.
 
-Values, and elements of lists and inline tables, are changed by tomlkit. A table with a header is removed with its lines and
-with the comment directly above its header, and a column of a table [columns] with the question directly above the column. Other
-comments are kept, because they belong to the following lines. After every change, the text is parsed and compared with the
-expected contents.
+Values, and elements of lists and inline tables, are changed by tomlkit. A removed table takes its lines and the comment
+directly above its header with it. A removed column of [columns] takes the question directly above it. Other comments are kept,
+because they belong to the following lines. After every change, the text is parsed and compared with the expected contents.
 """
 
 from __future__ import annotations
@@ -160,7 +159,8 @@ class HeadedTable:
 
 
 def headed_tables(text: str) -> list[HeadedTable]:
-    """Return all tables with headers, in the order of the file. Brackets in texts, comments and lists are no headers."""
+    """Return all tables with headers, in the order of the file. Brackets in texts, comments and lists do not count as
+    headers."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0

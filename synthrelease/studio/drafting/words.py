@@ -33,7 +33,7 @@ def unaccented(text: str) -> str:
 def words_in(name: str) -> str:
     """Return the words of a name in lower case without accents, separated and surrounded by blanks.
 
-    A whole word can then be found by a search for the word between blanks.
+    So a search for a word between blanks finds whole words only.
 
     Examples
     --------
