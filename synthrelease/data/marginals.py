@@ -81,7 +81,7 @@ _PAIRED_CELLS = 2**16
 _CELLS_TOGETHER = 2**18  # Number of cells that are summed in one step, which limits the memory of their codes
 _FEW_COLUMNS = 12
 Groups = set[int]
-"""Groups of columns, given by the indices of the columns."""
+"""Groups of columns. Each group lists the indices of its columns."""
 _Step = tuple[int, Columns]
 
 

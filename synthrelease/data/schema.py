@@ -482,7 +482,7 @@ def value_limits(
 
 
 FINEST = 2**12
-"""Number of steps of the grid for representative values, across their range. Error bounds include the rounding to this grid."""
+"""The grid of representative values has this number of steps across their range. Error bounds include the rounding to it."""
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:

@@ -70,7 +70,7 @@ class Known(dict[str | None, int]):
 
     MOST = 2**17
     LONGEST = 50
-    """Largest number of characters of a cached text."""
+    """The cache stores only texts with at most this number of characters."""
 
     def __init__(self, rule: Callable[[str | None], int]):
         self._rule = rule

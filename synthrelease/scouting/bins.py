@@ -29,7 +29,7 @@ from synthrelease.scouting.columns import (
 )
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
-"""Shares of all rows: of a usual bin of numbers, of a 0 that gets its own bin (at least), and of the smallest usual bin."""
+"""Shares of all rows: in a usual bin of numbers, least share of a 0 with its own bin, and in the smallest usual bin."""
 FEW_NUMBERS, TAIL = 1 / 5, 0.02
 """Shares of rows with numbers other than a frequent 0: a usual bin if most rows have a 0, and the smallest outermost bin."""
 FEW_BINS = 3

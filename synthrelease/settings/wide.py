@@ -17,7 +17,7 @@ CONNECTIVES = ("and", "or", "not", "in", "is", "missing", COUNT)
 _PARENTHESIS = re.compile(r"'[^']*'|\"[^\"]*\"|[()]")
 # Pattern of the comparison after a count.
 _AGAINST = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*((?:first\.)?[^\W\d]\w*(?:\s*[+-]\s*\d+)?|-?\d+(?:\.\d+)?)")
-_WHY = "Only members that exist have values."
+_WHY = "Only existing members have values."
 
 
 def with_members(

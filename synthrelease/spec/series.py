@@ -44,7 +44,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
     def content(name: str, path: str) -> bytes | None:
         try:
-            readable, named_as = "the file release.json of a release", "a file"
+            readable, named_as = "release.json of a release", "a file"
             return regular_file(beside(file, name), ".json", MAX_BYTES, readable=readable, named=named_as)
         except Unexpected as error:
             problems.add(path, error.expected, error.found or "another")
@@ -97,7 +97,7 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
         document = read_leniently(content)
     except Unexpected as error:
         if year is not None:  # without a plan, the mistake is reported before the charge, when the documents are tried
-            problems.add(path, "the file release.json of a release", str(error))
+            problems.add(path, "release.json of a release", str(error))
         return None
     series = document.series
     plan = None if series is None else series.years

@@ -87,7 +87,7 @@ def test_no_earlier_release_that_nobody_wrote_breaks_a_plan(tmp_path: Path, two_
         with pytest.raises(SynthreleaseError):
             load_spec(config)
     assert any(text.startswith("expected a release of the series 'Coins' with the same plan") for text in told)
-    assert any(text.startswith("expected the file release.json of a release") for text in told)
+    assert any(text.startswith("expected release.json of a release") for text in told)
 
 
 def test_no_note_of_a_ledger_that_nobody_wrote_is_taken_for_one() -> None:

@@ -18,7 +18,7 @@ FLAT = {"a": 5}
 SMALL = {"a": 1, "b": 1}
 """The columns of a world with their highest whole number; the lowest is 0."""
 HALVES = {"b": ["0", "1-2"]}
-"""The table [groups] for the world with the columns `WIDE`."""
+"""Table [groups] of the made-up tables with the columns `WIDE`."""
 
 CODINGS = {
     "7 more": Coding(lowest=7),

@@ -194,7 +194,7 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
 STORE = "attempts.sqlite"
 CHUNK = 8
 BUDGET_ATTEMPTS = 6
-"""Number of attempts per configuration of the shortlist and generation budget."""
+"""Number of attempts for each configuration of the shortlist at each generation budget."""
 
 RACE_SHARE = 0.8
 """The race stops after this share of the time, so that time remains to try the budgets."""
