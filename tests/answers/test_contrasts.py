@@ -96,7 +96,7 @@ def test_the_same_noise_is_told_from_independent_noise(monkeypatch: pytest.Monke
         ("share c == 1: a >= 1 against < 1 by d", "ask one stratum after the other with 'where'"),
         ("share c == 1: a >= 1 against >= 2", "the two groups overlap"),
         ("share c == 1: a >= 1 or b >= 1 against < 1", "expected a column after 'against'"),
-        ("share c == 1: against < 1", "expected something after ':'"),
+        ("share c == 1: against < 1", "a column or condition after ':'"),
         ("share c == 1: a >= 1 against b >= 1", "the two groups overlap"),
         ("share c == 1: g == 0 against == 1", "No published noisy table contains"),
     ],
