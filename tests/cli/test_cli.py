@@ -95,7 +95,7 @@ def test_schema_prints_or_writes_a_schema_and_nothing_heavy_is_loaded(tmp_path: 
 def test_schema_writes_over_no_file_of_another_kind_and_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("mine")
     result = run("schema", "--out", tmp_path / "mine.toml")
-    assert (result.returncode, "whose name ends in" in words(result.stderr)) == (2, True)
+    assert (result.returncode, "must end in .json" in words(result.stderr)) == (2, True)
     assert left_in(tmp_path) == {"mine.toml"}
     assert run("schema", "--out", tmp_path / "missing" / "a.json").returncode == 2
 
@@ -313,7 +313,7 @@ def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:
     assert left_in(out) == {"mine.txt"}
 
     nowhere = run("release", config, "--data", data, "--out", tmp_path / "no" / "out")
-    assert (nowhere.returncode, "expected an existing folder" in words(nowhere.stderr)) == (2, True)
+    assert (nowhere.returncode, "does not exist. Create it" in words(nowhere.stderr)) == (2, True)
 
     absent = run("release", config, "--data", tmp_path / "absent.csv", "--out", tmp_path / "new")
     assert (absent.returncode, "no such file" in words(absent.stderr)) == (2, True)

@@ -102,10 +102,9 @@ OF_LEAKS = (
         breaks="a library's message may quote a value",
         place="cli:main",
         old=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. "
-            "{_what_was_read()}'"
+            "f'synthrelease stopped because of an error in the program or the machine: {failure_of(error)}. {_what_was_read()}'"
         ),
-        new="f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. {_what_was_read()}'",
+        new="f'synthrelease stopped because of an error in the program or the machine: {error!r}. {_what_was_read()}'",
         tests=("tests/cli/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
     ),
     Mutation(

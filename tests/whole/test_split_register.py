@@ -100,7 +100,7 @@ def test_two_years_spend_on_different_records(years: Path, said: dict[str, str])
     assert (statement.epsilon, statement.epsilons.most_renumbered) == (EPSILON, 2 * EPSILON)
     assert [entry.notes.piece for entry in statement.entries] == [None, 1, 2]
     assert f"epsilon {float(EPSILON)} of 20" in said["show"]
-    assert "piece 1: epsilon 17.4305912, left 2.56941; piece 2: epsilon 17.4305912, left 2.56941." in said["show"]
+    assert "piece 1: epsilon 17.4305912, 2.56941 left; piece 2: epsilon 17.4305912, 2.56941 left." in said["show"]
     assert "two pieces can change, and the cost is epsilon 34.8611824" in said["show"]
     assert "secret key is in" in said["split"]
     assert "A secret key and the record number (certificate) decide which records are in the piece" in said["plan"]
@@ -292,7 +292,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
     ("change", "error", "found"),
     [
         (without_a_ledger, BudgetError, "only the ledger of the register knows the pieces. Name this ledger"),
-        (of_no_split, BudgetError, "found none. `synthrelease ledger split` makes it, once. Nothing was spent."),
+        (of_no_split, BudgetError, "Split the register once with `synthrelease ledger split`. Nothing was spent."),
         (of_another_split, BudgetError, "has a split of the register into 2 pieces, but [split] names 3 pieces. Nothing"),
         (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),
         (no_key, InputError, "found no such file. Nothing was spent."),
