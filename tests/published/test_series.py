@@ -149,7 +149,7 @@ def test_what_is_said_of_an_earlier_release_is_checked_against_it(folders: tuple
     files["release.json"] = (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
     given = [(earlier, {path.name: path.read_bytes() for path in earlier.iterdir()})]
     found = problems(verify_files(_sealed(files, None), earlier=given))
-    assert "names no release with its checksum" in found if name == "digest" else f"series: {name} of" in found
+    assert "names no release with the checksum" in found if name == "digest" else f"series: {name} of" in found
 
 
 def test_a_sum_that_does_not_follow_is_found_without_the_earlier_releases(folders: tuple[Path, Path]) -> None:

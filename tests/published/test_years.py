@@ -270,9 +270,9 @@ def test_a_plan_that_the_specification_does_not_have_is_found(
     inserted = written_anew(plain, json.loads(plain["release.json"]) | {"series": series})
     taken = written_anew(with_plan, {k: v for k, v in json.loads(with_plan["release.json"]).items() if k != "series"})
     assert verify_files(plain).passed
-    for files, told in ((inserted, "in the specification, too"), (taken, "in release.json, too")):
+    for files, told in ((inserted, "the specification does not"), (taken, "release.json does not")):
         for plan in (True, False):
-            assert f"before the run {told}; found nothing of it" in problems(verify_files(files, plan=plan))
+            assert f"what was fixed before the run, but {told}" in problems(verify_files(files, plan=plan))
     assert "there is a plan over years, which is missing in" in problems(
         compared_with(commitment(one_release.spec), inserted, tmp_path)
     )
