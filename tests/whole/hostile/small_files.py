@@ -214,7 +214,7 @@ MAKERS: tuple[Callable[[Path, Path, Path], Case], ...] = (
     _question("bound: 400 times `and`", "bound", " and ".join(["year < 5"] * 400), 0, "The card says about this answer:"),
     _question("bound: 9,000 brackets", "bound", "(" * 9000, 2, "nested parentheses"),
     _question("estimate: 100,000 letters", "estimate", "share " + "x" * 100_000, 2, "characters. A question has at most"),
-    _question("estimate: slopes of 5,000 columns", "estimate", "slope year on " + ",".join(["year"] * 5000), 2, "A question has at most"),
+    _question("estimate: slopes of 5,000 columns", "estimate", "slope year on " + ",".join(["year"] * 5000), 2, "at most"),
 )
 
 
