@@ -114,7 +114,7 @@ def test_a_question_that_was_measured_on_purpose_is_shown_and_copied(question: s
     ]
     assert [float(number) for number in shown] == pytest.approx([of for of in expected if of is not None], abs=0.051)
     assert _copied(chromium, "command") == f'synthrelease estimate . "{question}"\n'
-    assert ("A coefficient says" in chromium.text("//ul[@id='notes']")) == question.startswith("slope")
+    assert ("A coefficient compares" in chromium.text("//ul[@id='notes']")) == question.startswith("slope")
     chromium.click("//input[@id='together']")
     wider = estimate(load(folder), question, together=True)
     lows = pd.read_csv(io.StringIO(_copied(chromium, "csv")))["low"].dropna()
