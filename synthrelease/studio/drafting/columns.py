@@ -459,7 +459,9 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
     this, that, second, change = "numbers", "codes", "code", f"Codes would have {n} categories and no mean"
     if is_code:
         this, that, second, change = "codes", "numbers", "number", "Numbers would have bins of neighbouring values and a mean"
-    question = f"codes or numbers? The draft treats {this}, because {because}. But {against}. {change}. For {that}, "
+    question = (
+        f"codes or numbers? The draft treats the column as {this}, because {because}. But {against}. {change}. For {that}, "
+    )
     return replace(drafted, kind_doubt=question + _draft_again(answers, second, "draft again with a codebook "))
 
 

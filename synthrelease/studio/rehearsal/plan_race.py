@@ -798,7 +798,11 @@ def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:
         return ""
-    less = (f"{plan.way} ({so_many(round(100 * (best.share - plan.share)), 'point')} less)" for plan in others)
+    points = (so_many(round(100 * (best.share - plan.share)), "point") for plan in others)
+    less = (
+        f"{plan.way} ({f'{by} less' if plan.share >= 0 else 'worse than independent columns'})"
+        for plan, by in zip(others, points, strict=True)
+    )
     sentences = [
         f"In first trials at epsilon {float(drafted.total):g}, {best.way} preserved the largest share of the "
         f"associations. Next came {', '.join(less)}."

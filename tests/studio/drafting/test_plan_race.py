@@ -514,6 +514,8 @@ def test_the_race_says_no_more_than_it_found(monkeypatch: pytest.MonkeyPatch) ->
         "Next came published tables with delta 0 (2 points less), tables that the generator finds (5 points less), agreements "
         "of pairs (10 points less)."
     )
+    hidden = replace(plans[-1], total=drafted.total, kept=kept(-2.8))
+    assert race_words([*plans, hidden], drafted).endswith(f", {hidden.way} (worse than independent columns).")
     assert race_words([], drafted) == ""
     assert race(table(500, columns=3)).every_way(replace(drafted, kept=None)) == []
 
