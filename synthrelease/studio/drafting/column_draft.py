@@ -296,7 +296,6 @@ class LeftOut:
     because : the reason, as a clause.
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
         0.
-    heavy : for such a key, a phrase about a value that occurs in far more rows than any other value; otherwise empty.
     besides : phrase that names a value, such as 0, that `because` and the two numbers leave aside; otherwise empty.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
@@ -305,7 +304,6 @@ class LeftOut:
     because: str
     rows_of_one: int = 0
     mean_rows: float = 0.0
-    heavy: str = ""
     besides: str = ""
     design: Literal["", "clusters", "strata"] = ""
 
@@ -599,7 +597,7 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
     none = missing_keys(answers.texts) if named else ()
     left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text not in none}))
     besides = f"besides {listing(none)}, " * bool(none)
-    return left_out and replace(left_out, because=besides + left_out.because, besides=besides, heavy=heavy_value(answers.texts))
+    return left_out and replace(left_out, because=besides + left_out.because, besides=besides)
 
 
 def _as_key(answers: Answers) -> LeftOut | None:
@@ -678,27 +676,12 @@ def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
     ----------
     times : number of public rows with each value.
     """
-    others = {text: often for text, often in times.items() if not _STANDS_FOR_NONE.fullmatch(text)}
+    most = max(times, key=times.__getitem__, default="")
+    others = {text: often for text, often in times.items() if text != most and not _STANDS_FOR_NONE.fullmatch(text)}
     if not others:
         return ()
     enough = max(_FEWEST_ROWS, _HEAVY * max(others.values()))
     return tuple(text for text, often in times.items() if text not in others and often >= enough)
-
-
-def heavy_value(times: Mapping[str, int]) -> str:
-    """Return a phrase about a value of a key that occurs in far more rows than any other value; empty if there is no such
-    value.
-
-    A very frequent value may stand for a missing key.
-
-    Parameters
-    ----------
-    times : number of public rows with each value.
-    """
-    (value, largest), (_, next_most) = Counter(times).most_common(2) if len(times) > 1 else [("", 0)] * 2
-    if largest < max(_FEWEST_ROWS, _HEAVY * next_most):
-        return ""
-    return f"{value!r} in {largest} rows, and no other value in more than {next_most}"
 
 
 def _differ_by_design(answers: Answers) -> bool:

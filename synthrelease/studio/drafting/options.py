@@ -32,7 +32,6 @@ from synthrelease.studio.drafting.column_draft import (
     Answers,
     ColumnDraft,
     LeftOut,
-    heavy_value,
     left_out_as_key,
     missing_keys,
     plain_name,
@@ -428,10 +427,6 @@ def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float
 ROW = "row"
 MOST_ROWS, FEWEST_PERSONS = 1000, 20
 AS_KEY = "this column is the key of [unit], which identifies the person of a row and is never released"
-_IF_NONE = (
-    "If this value stands for unknown persons, list it in `missing_keys` beside the key, so that such rows are excluded. "
-    "Otherwise the rows count as one person."
-)
 _MENTIONED = 6  # The largest number of columns that a draft names in one sentence
 
 
@@ -462,7 +457,6 @@ class UnitAnswer:
     records : largest number of released rows of each person.
     first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released column
         is never used: its smallest values would be released too often.
-    heavy : phrase about a value of the key that may stand for unknown persons, from `heavy_value`; empty if there is none.
     varying : columns in which rows of a person differ. Each comes with the share of a person's later rows that have a new
         value.
     without_key, later : number of public rows without a key, and number of rows beyond the released rows of each person.
@@ -472,7 +466,6 @@ class UnitAnswer:
     key: str | None = None
     records: int = 1
     first_by: tuple[str, ...] = ()
-    heavy: str = ""
     varying: Mapping[str, float] = field(default_factory=dict)
     without_key: int = 0
     later: int = 0
@@ -482,8 +475,8 @@ class UnitAnswer:
     @property
     def doubt(self) -> str:
         """The questions to the steward about the key and the order of rows; empty if there are none."""
-        sentences = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
-        sentences += [asked] if (asked := none_has_these(str(self.key), self.missing_keys, self.with_these)) else []
+        asked = none_has_these(str(self.key), self.missing_keys, self.with_these)
+        sentences = [asked] if asked else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
@@ -571,7 +564,6 @@ class UnitAnswer:
         return replace(
             self,
             first_by=tuple(filter(orders, records))[:1],
-            heavy=heavy_value(times),
             varying=varying,
             without_key=len(every) - sum(times.values()),
             missing_keys=none,
@@ -627,6 +619,4 @@ def shared_keys(left_out: Sequence[LeftOut]) -> str:
         return ""
     rows_of = [f"{key.source!r} ({key.besides}up to {key.rows_of_one} rows, {key.mean_rows:.3g} on average)" for key in keys]
     rest = f" and {len(keys) - _MENTIONED} more columns" if len(keys) > _MENTIONED else ""
-    heavy = "; ".join(f"{column.source!r} has {column.heavy}" for column in keys[:_MENTIONED] if column.heavy)
-    question = f" {heavy}. {_IF_NONE}" if heavy else ""
-    return f"In the public file, several rows share a value of {', '.join(rows_of[:_MENTIONED])}{rest}.{question}"
+    return f"In the public file, several rows share a value of {', '.join(rows_of[:_MENTIONED])}{rest}."

@@ -422,7 +422,7 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         design=design_settings(columns, subject.left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
-        gaps=f'Rows without {_some(gaps)} are excluded: {lost}. missing = "bin" would keep them.' if gaps else "",
+        gaps=f'Rows without {listing(gaps, 6)} are excluded: {lost}. missing = "bin" would keep them.' if gaps else "",
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),
@@ -430,10 +430,6 @@ def configuration_text(subject: Subject, choices: Choices) -> str:
         usual_rows=BudgetTable.model_fields["rows"].default,
         means=[(column.name, column.facts.mean_range) for column in with_means(columns) if column.facts],
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" or {len(names) - 6} more columns" if len(names) > 6 else "")
 
 
 def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:

@@ -556,14 +556,6 @@ class Raced:
         return ways[self.unpublished] + (" with delta 0" if self.pure else "")
 
     @property
-    def words(self) -> str:
-        """Return a clause with the epsilon, the measuring method and the preserved share."""
-        n_fits = self.kept.fits if self.kept else 0
-        error = f"standard error {self.kept.error / math.sqrt(n_fits):.1%}, " if self.kept and n_fits > 1 else ""
-        spread = f"{error}{so_many(n_fits, 'fit')}" if n_fits else ""
-        return f"epsilon {float(self.total):g}, {self.way}: {shown_share(self.share)} ({spread})"
-
-    @property
     def family(self) -> str:
         """Return the family of the drafted generator."""
         if self.unpublished == "adaptive":

@@ -47,4 +47,4 @@ def test_the_draft_says_how_many_rows_are_left_out(tmp_path: Path) -> None:
     frame["z"] = np.where(RANDOM.random(N) < 0.8, frame["whole"], "d")
     frame.to_csv(tmp_path / "public.csv", index=False)
     text = " ".join(draft("gaps", tmp_path / "public.csv").configuration.replace("#", "").split())
-    assert "Rows without x, y are excluded: 4 of the 4,000 rows of the public file, 0.1%." in text
+    assert "Rows without 'x', 'y' are excluded: 4 of the 4,000 rows of the public file, 0.1%." in text

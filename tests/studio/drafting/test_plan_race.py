@@ -149,7 +149,6 @@ def test_a_plan_that_is_clearly_below_the_wanted_share_is_fitted_once(monkeypatc
         plan = one.fitted(Fraction(total), told, least)
         assert plan.kept is not None
         assert plan.kept.fits == n_fits
-        assert ("1 fit)" in plan.words) == (n_fits == 1)
     assert one.cheapest(Fraction(1), told=told, least=0.5).total == 1  # no cheaper plan is tried
 
 
@@ -471,7 +470,6 @@ def test_every_way_is_raced_at_the_epsilon_of_the_draft_and_at_smaller_ones_wher
         "generator finds (16 points less). The draft nevertheless publishes noisy tables, because readers can query them. "
         "At epsilon 1, agreements of pairs preserved 12 points less."
     )
-    assert [plan.words for plan in plans][0] == "epsilon 2, published tables: 80% (standard error 0.0%, 2 fits)"
 
 
 @pytest.mark.parametrize(
