@@ -81,7 +81,7 @@ def test_wide_tables_are_estimated_by_rows_and_columns_not_by_their_domain(tmp_p
     narrow, wide = (attempt_costs(wide_spec(folder, n), 1_000_000)[0] for folder, n in ((few, 59), (many, 60)))
     assert narrow.megabytes < wide.megabytes < narrow.megabytes * 60 / 59
     assert narrow.seconds < wide.seconds < narrow.seconds * 1.3
-    assert 500 < wide.megabytes < 3000  # measured: 725
+    assert 430 < wide.megabytes < 1000  # measured: 427
 
 
 @pytest.mark.slow

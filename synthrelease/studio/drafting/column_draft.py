@@ -421,6 +421,7 @@ PARTNERS = 10
 # For the comparison, a column of strings has a group for each of its 8 most frequent strings. All other strings form one more
 # group.
 _GROUPS = 8
+_TOGETHER = 32  # Number of columns whose tables with other columns are counted together: a faster product of matrices
 
 ORDER = (
     f"columns are ranked by the mean Cramer's V with their {PARTNERS} most associated columns, times their share of rows with "
@@ -523,7 +524,7 @@ def _ties(
     for batch in batches:  # rows are taken from the whole file, because neighbouring rows are often similar
         for source in sources:
             texts = batch[source]
-            rows[source] += [texts.texts[code] for code in texts.codes[:: -(-n_rows // LOOKED_AT)].tolist()]
+            rows[source] += map([*texts.texts].__getitem__, texts.codes[:: -(-n_rows // LOOKED_AT)].tolist())
     groups = np.stack([_grouped(rows[source], missing[source], source in numbers) for source in sources])
     strengths, filled = _strengths(groups), (groups >= 0).mean(axis=1)
     with_important = strengths[[place for place, source in enumerate(sources) if source in important]].max(axis=0, initial=0.0)
@@ -551,14 +552,16 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 def _strengths(groups: np.ndarray) -> np.ndarray:
     """Return the (n_columns, n_columns) matrix of Cramer's V of every two columns, over the rows with values in both columns.
 
-    The diagonal is 0. The tables of a column with all earlier columns are computed as one product of indicator matrices.
+    The diagonal is 0. The tables of some columns with all earlier columns are computed as one product of indicator matrices.
     """
     n_columns, width = len(groups), _GROUPS + 1
-    indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
-    flat, strengths = indicators.reshape(n_columns * width, -1), np.zeros((n_columns, n_columns))
-    for first in range(1, n_columns):
-        tables = (flat[: first * width] @ indicators[first].T).astype(float).reshape(first, width, width)
-        strengths[first, :first] = cramers_v(tables)
+    flat = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32).reshape(n_columns * width, -1)
+    strengths = np.zeros((n_columns, n_columns))
+    for first in range(0, n_columns, _TOGETHER):
+        last = min(first + _TOGETHER, n_columns)
+        tables = (flat[: last * width] @ flat[first * width : last * width].T).reshape(last, width, last - first, width)
+        for column in range(first, last):
+            strengths[column, :column] = cramers_v(tables[:column, :, column - first].astype(float))
     return strengths + strengths.T
 
 
@@ -794,6 +797,9 @@ def _widths(answers: Answers) -> set[int]:
 LEAST = 5
 """A column counts only if its second most frequent bin has this number of rows. Nearly constant columns agree by chance."""
 
+SOME = 1_000
+"""The number of rows that are compared before all rows. Most pairs of columns already differ in them."""
+
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
     """Return, by name, the columns to leave out because their bins and the bins of another column determine each other.
@@ -810,11 +816,13 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
     varies = {name for name, digits in bins.items() if np.sort(np.bincount(digits, weights=table.counts))[-2:][0] >= LEAST}
     n_used = {name: _used(digits) for name, digits in bins.items()}
     left_out: dict[str, LeftOut] = {}
+    some = slice(None, None, 1 + len(table) // SOME)
     for first, second in combinations([column for column in columns if column.name in varies], 2):
         if n_used[first.name] != n_used[second.name] or {first.name, second.name} & left_out.keys():
             continue
-        one_to_one = bins[first.name].astype(np.int64) * (int(bins[second.name].max()) + 1) + bins[second.name]
-        if _used(one_to_one) == n_used[first.name]:
+        width = int(bins[second.name].max()) + 1
+        together = (bins[first.name][rows] * width + bins[second.name][rows] for rows in (some, slice(None)))
+        if all(_used(one_to_one) <= n_used[first.name] for one_to_one in together):
             gone, stays = (first, second) if first.derived and not second.derived else (second, first)
             of_it = f"{gone.name!r}, which is computed from it," if gone.derived else "it"
             because = f"{of_it} has the same information as {stays.name!r} in every row of the public file, in these bins"

@@ -31,6 +31,7 @@ from synthrelease.studio.drafting.categories import (
 )
 from synthrelease.studio.drafting.column_draft import (
     NUMBER,
+    SOME,
     Answers,
     ColumnDraft,
     LeftOut,
@@ -1150,16 +1151,28 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
     for column in plain:
         n = len(column.codes)
         if n > _FEW_CATEGORIES and rows.n_rows >= _ROWS_OF_EACH * n:
-            homes = (_homes(column, other, rows) for other in plain if 2 <= len(other.codes) <= n / 2)
+            larger = (other for other in plain if 2 <= len(other.codes) <= n / 2)
+            larger = (other for other in larger if _occurring(column, other, rows, SOME).sum(axis=1).max() <= 1)
+            homes = (_homes(column, other, rows) for other in larger)
             within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), {})
     return [replace(column, within=within.get(column.name, {})) for column in columns]
 
 
+def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some: int | None = None) -> np.ndarray:
+    """Return a (n_texts of the column, n_texts of the larger column) matrix: whether the two texts occur in a row.
+
+    Parameters
+    ----------
+    some : number of rows to look at; None for all.
+    """
+    first, second = (rows.codes[one.source][:some].astype(np.int64) + 1 for one in (column, larger))
+    sizes = [len(rows.texts[one.source]) + 1 for one in (column, larger)]
+    return np.asarray(np.bincount(first * sizes[1] + second, minlength=math.prod(sizes)).reshape(sizes)[1:, 1:] > 0)
+
+
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
     """Return, for each category that occurs with only one category of another column, the label of that larger category."""
-    texts, homes = rows.texts[column.source], rows.texts[larger.source]
-    together = (rows.codes[column.source] + 1).astype(np.int64) * (len(homes) + 1) + rows.codes[larger.source] + 1
-    occur = np.bincount(together, minlength=(len(texts) + 1) * (len(homes) + 1)).reshape(len(texts) + 1, -1)[1:, 1:] > 0
+    texts, homes, occur = rows.texts[column.source], rows.texts[larger.source], _occurring(column, larger, rows)
     pairs = zip(texts, occur.sum(axis=1).tolist(), occur.argmax(axis=1).tolist(), strict=True)
     return {text: larger.codes[homes[at]].label for text, times, at in pairs if times == 1 and homes[at] in larger.codes}
 

@@ -25,7 +25,7 @@ from synthrelease.criteria.drafts import (
 )
 from synthrelease.criteria.facts import figure
 from synthrelease.data.counts import Counts
-from synthrelease.data.marginals import lattice, with_pairs
+from synthrelease.data.marginals import Lattice, with_pairs
 from synthrelease.data.member_counts import RowsOnBins
 from synthrelease.data.members import MemberRows
 from synthrelease.data.plausibility import MAX_MASK_CELLS
@@ -495,15 +495,16 @@ def suggested_rules(
     own_numbers : function that returns the numbers of the rows; None for no rules that compare two columns.
     steps : steps of the grids on which criteria count the own values of columns.
     """
-    comparing = [] if own_numbers is None else _comparing(schema, binnings, table, without, own_numbers)
+    marginals = with_pairs(table)
+    comparing = [] if own_numbers is None else _comparing(schema, binnings, table.total, marginals, without, own_numbers)
     pairs = {frozenset(rule.columns) for rule in comparing}  # a comparison replaces rules about single cells
-    about_cells = [*_about_gaps(schema, binnings, table, without), *_about_cells(schema, binnings, table, without)]
+    about_cells = [*_about_gaps(schema, binnings, marginals, without), *_about_cells(schema, binnings, marginals, without)]
     others = [rule for rule in about_cells if frozenset(rule.columns) not in pairs]
     return _best([*comparing, *others], schema, table, steps or {})
 
 
 def _comparing(
-    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], own_numbers: Numbers
+    schema: Schema, binnings: Sequence[Binning], n_rows: int, marginals: Lattice, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
     """Return rules that compare two columns of numbers, such as `wage > total`. Rules that chance would break most often come
     first.
@@ -513,14 +514,16 @@ def _comparing(
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
-    marginals, candidates = with_pairs(table), list[tuple[float, int, int]]()
+    candidates = list[tuple[float, int, int]]()
     for pair in combinations(numeric, 2):
         counts = marginals.get(pair)[: binnings[pair[0]].present, : binnings[pair[1]].present]
+        if counts.all():
+            continue
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, counts.sum())
         for first, second, cells, rows in ((*pair, counts, expected), (*pair[::-1], counts.T, expected.T)):
             above = np.array(binnings[first].lower)[:, None] >= np.array(binnings[second].upper)[None, :]
             broken = float(rows[above].sum())
-            if broken >= max(LEAST_EXPECTED, SURE * table.total) and not cells[above].any():
+            if broken >= max(LEAST_EXPECTED, SURE * n_rows) and not cells[above].any():
                 candidates.append((broken, first, second))
     values_of = own_numbers([schema.columns[i] for i in sorted({i for _, *pair_ in candidates for i in pair_})])
     named = [(schema.names[first], schema.names[second], broken) for broken, first, second in sorted(candidates, reverse=True)]
@@ -575,11 +578,12 @@ def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
     return len(never) <= MOST_OF_RULE
 
 
-def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
-    marginals = with_pairs(table)
+def _about_cells(
+    schema: Schema, binnings: Sequence[Binning], marginals: Lattice, without: Collection[str]
+) -> Iterable[Suggestion]:
     for a, b in combinations([i for i, name in enumerate(schema.names) if name not in without], 2):
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
-        if not counts.sum():
+        if counts.all() or not counts.any():
             continue
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
         empty = counts == 0
@@ -597,18 +601,22 @@ def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, wit
                 yield Suggestion(never=f"{condition} and {never}", columns=names, expected=sum(rows_of[i] for i in bins))
 
 
-def _about_gaps(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
+def _about_gaps(
+    schema: Schema, binnings: Sequence[Binning], marginals: Lattice, without: Collection[str]
+) -> Iterable[Suggestion]:
     """Yield rules about missing values, for example of a question that only some persons were asked.
 
     For each column with missing values, the rules refer to the column that explains most of the missing values. Columns without
     missing values are preferred.
     """
-    marginals, columns = lattice(table), [i for i, name in enumerate(schema.names) if name not in without]
+    columns = [i for i, name in enumerate(schema.names) if name not in without]
     for answered in (i for i in columns if binnings[i].missing is not None):
         rules_of = []
         for first in (i for i in columns if i != answered):
             counts = marginals.get((min(first, answered), max(first, answered)))
             counts = counts if first < answered else counts.T
+            if (counts[:, binnings[answered].missing] > 0).all() and counts[:, : binnings[answered].present].any(axis=1).all():
+                continue  # in each bin of the first column, some rows have an answer and some have none
             pair = (schema.columns[first], schema.columns[answered], binnings[first], binnings[answered])
             rules = [*_of_gaps(*pair, counts)]
             rules_of.append((binnings[first].missing is None, sum(rule.expected for rule in rules), rules))

@@ -102,6 +102,9 @@ MEANS, _OF_SAMPLING = Fraction(1, 10), 0.5
 FIGURES = Fraction(1, 10)
 """Before the cost of the criteria is known, this epsilon is reserved for them, at most a fifth of the total."""
 
+MOST_SEARCHED_AGAIN = 100
+"""Largest number of columns whose tables are searched again in wider bins. A search for 200 columns takes 30 CPU seconds."""
+
 WEAK = 0.3
 """Associations are weak if Cramer's V of all pairs is below 0.3, the usual limit of a medium effect."""
 
@@ -809,7 +812,7 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
     bins that are not better at the next smaller epsilon are not better at any smaller epsilon. Wider bins are not fitted if
     they preserve nothing more even without noise. The search ends after bins that preserve less than narrower bins. Plans in
     wider bins measure the tables of the first plan, because a search for other tables takes most of the time. This search is
-    made once, for the drafted plan.
+    made once, for the drafted plan of at most `MOST_SEARCHED_AGAIN` columns.
 
     Parameters
     ----------
@@ -871,7 +874,8 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
     drafts = list[Tried]()
     for candidate in candidates[:2]:
         race, raced = candidate.ground.race, candidate.raced
-        raced = max(raced, race.at(raced.total), key=lambda plan: plan.share) if candidate.least else raced
+        if candidate.least and len(candidate.ground.table.layout.sizes) <= MOST_SEARCHED_AGAIN:
+            raced = max(raced, race.at(raced.total), key=lambda plan: plan.share)
         drafts.append(tried(candidate.ground, race.with_own_tables(raced)))
         if drafts[-1].standing.good:
             break

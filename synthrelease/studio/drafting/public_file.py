@@ -567,8 +567,9 @@ def _factors(low: float, high: float, whole: bool) -> list[float]:
 
 # The rows of a public file, which show how its columns are related: the text of each column in each row.
 
-MOST_ROWS = 200_000
-"""The largest number of rows that are compared. In a longer file, every second, third, ... row is used."""
+MOST_ROWS, _MOST_VALUES = 200_000, 30_000_000
+"""The largest numbers of rows, and of values in all columns, that are compared. In a larger file, every second, third, ... row
+is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -596,13 +597,14 @@ class PublicRows:
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
     """Return the rows of a public file, with the texts of its columns stripped of surrounding blanks.
 
-    Of a file with more than `MOST_ROWS` rows, only every second, third, ... row of each batch is returned.
+    Of a file with more than `MOST_ROWS` rows or many columns, only every second, third, ... row of each batch is returned.
 
     Parameters
     ----------
     answers : the columns to return, by name.
     """
-    rows, codes = every_row(file, list(answers), every=-(-file.n_rows // MOST_ROWS)), dict[str, np.ndarray]()
+    every = max(-(-file.n_rows // MOST_ROWS), -(-file.n_rows * len(answers) // _MOST_VALUES), 1)
+    rows, codes = every_row(file, list(answers), every=every), dict[str, np.ndarray]()
     for source, column in answers.items():
         index, (texts, of_rows) = {text: code for code, text in enumerate(column.texts)}, rows.pop(source)
         plain = (text.replace(",", ".") if file.input.decimal == "," and text not in index else text for text in texts)
@@ -765,7 +767,9 @@ def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list
 # are compared between neighbouring values and between any two values, each after subtracting the difference that chance alone
 # would cause (as in geostatistics, the variogram minus its nugget).
 
-_ROWS = 20_000  # The largest number of rows that are used
+# The largest number of rows that are used, for up to 100 columns. With more columns, fewer rows are used, but at least the last
+# number, because the time grows with rows times columns.
+_ROWS, _FEW_COLUMNS, _FEWEST_ROWS = 20_000, 100, 4_000
 # Columns of categories with at most this many texts are used. Their most frequent texts become columns of 0 and 1.
 _TEXTS = 200
 _FREQUENT = 3
@@ -811,7 +815,7 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 
     Columns with fewer than three different values are omitted.
     """
-    sampled = slice(None, None, -(-rows.n_rows // _ROWS))
+    sampled = slice(None, None, -(-rows.n_rows // max(_FEWEST_ROWS, min(_ROWS, _ROWS * _FEW_COLUMNS // max(1, len(answers))))))
     values_of = {
         source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source][sampled]]
         for source, column in answers.items()

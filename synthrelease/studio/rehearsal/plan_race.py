@@ -40,6 +40,7 @@ from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.rehearsal.closer_look import halves
 from synthrelease.studio.rehearsal.dependence import (
     Pair,
+    PairTables,
     Purse,
     TellingTables,
     distances,
@@ -236,36 +237,39 @@ class Comparison:
     def __init__(self, sides: tuple[Counts, Counts], pairs: Sequence[Pair], missing: Collection[str], seed: int):
         self.sides, self.pairs, self.missing, self.seed = sides, tuple(pairs), frozenset(missing), seed
         self.columns = sides[0].layout.columns
+        places = {frozenset(pair): index for index, pair in enumerate(combinations(self.columns, 2))}
+        self.places = np.array([places[frozenset(pair.columns)] for pair in self.pairs], dtype=int)
 
     @cached_property
-    def shares(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def shares(self) -> tuple[PairTables, PairTables]:
         """Return the tables of all pairs for each half."""
-        left, right = (shares_of_pairs(side, self.columns, self.pairs) for side in self.sides)
+        left, right = (shares_of_pairs(side, self.columns) for side in self.sides)
         return left, right
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
         """Return two (n_pairs,) arrays of distances from a half of the rows: of the other half, and of independent columns."""
         random = SeededEntropy(self.seed, 14).generator()
-        alone = [shares_of_pairs(independent_columns(side, random), self.columns, self.pairs) for side in self.sides]
-        apart = (distances(self.shares[1 - side], alone[side]) for side in (0, 1))
-        return distances(*self.shares), sum(apart, np.zeros(len(self.pairs))) / 2
+        alone = [shares_of_pairs(independent_columns(side, random), self.columns) for side in self.sides]
+        apart = (distances(self.shares[1 - side], alone[side])[self.places] for side in (0, 1))
+        return distances(*self.shares)[self.places], sum(apart, np.zeros(len(self.pairs))) / 2
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
         """Return the pairs for estimating the preserved share (all, or those with the strongest associations), and whether the
         estimate is possible: independent columns must be clearly farther away than another sample.
         """
-        strongest = [self.pairs.index(pair) for pair in tied_pairs(self.pairs)[: len(self.columns)]]
+        index = {pair: place for place, pair in enumerate(self.pairs)}
+        strongest = [index[pair] for pair in tied_pairs(self.pairs)[: len(self.columns)]]
         every, (sample, independent) = list(range(len(self.pairs))), self.yardsticks
         for indices in (every, strongest):
             if indices and independent[indices].mean() > TELLING * sample[indices].mean():
                 return indices, True
         return every, False
 
-    def distance(self, side: int, drawn: Sequence[np.ndarray]) -> float:
+    def distance(self, side: int, drawn: PairTables) -> float:
         """Return the mean distance between the tables of drawn rows and the tables of one half."""
-        return float(distances(self.shares[side], drawn)[self.telling[0]].mean())
+        return float(distances(self.shares[side], drawn)[self.places[self.telling[0]]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
         """Return the share of the associations that each fit preserves, by its distance; empty if it cannot be estimated."""
@@ -285,8 +289,9 @@ class Comparison:
         """
         n_rows = sum(round(side.total) for side in self.sides)
         tied = [index for index, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
-        left, right = self.shares
-        return {index: self.contingency(index, (left[index] + right[index]) / 2 * n_rows) for index in tied}
+        left, right = (side.tables() for side in self.shares)
+        places = self.places.tolist()
+        return {index: self.contingency(index, (left[places[index]] + right[places[index]]) / 2 * n_rows) for index in tied}
 
     def contingency(self, index: int, counts: np.ndarray) -> float:
         """Return the mean square contingency of the table of a pair, over the rows with a value of both columns."""
@@ -380,7 +385,7 @@ class HeldOut:
     def off_without_noise(self) -> list[float]:
         """Return the distances between the rows of each half that a release would have without noise, and the other half."""
         beside = self.comparison
-        shares = (self._in_first_bins(shares_of_pairs(side, beside.columns, beside.pairs)) for side in self.fitted)
+        shares = (self._in_first_bins(shares_of_pairs(side, beside.columns)) for side in self.fitted)
         return [beside.distance(1 - side, fit) for side, fit in enumerate(shares)]
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
@@ -446,12 +451,15 @@ class HeldOut:
             drawn = _drawn(generator, charge, self.fitted[number % 2], background, beside.seed, number)
             if drawn is None:
                 return None
-            shares = shares_of_pairs(drawn, beside.columns, beside.pairs)
+            shares = shares_of_pairs(drawn, beside.columns)
             off.append(beside.distance(1 - number % 2, self._in_first_bins(shares)))
             if own is not None:
-                off_own.append(own.distance(1 - number % 2, shares_of_pairs(drawn, own.columns, own.pairs)))
+                off_own.append(own.distance(1 - number % 2, shares_of_pairs(drawn, own.columns)))
             if final:
-                contingencies = {index: beside.contingency(index, shares[index] * drawn.total) for index in beside.associated}
+                tables, places = shares.tables(), beside.places.tolist()
+                contingencies = {
+                    index: beside.contingency(index, tables[places[index]] * drawn.total) for index in beside.associated
+                }
                 times.update(
                     index for index, contingency in beside.associated.items() if contingencies[index] < _LOST**2 * contingency
                 )
@@ -476,13 +484,14 @@ class HeldOut:
             in_first_bins=in_first_bins,
         )
 
-    def _in_first_bins(self, shares: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    def _in_first_bins(self, shares: PairTables) -> PairTables:
         """Return tables of all pairs, with the rows of wider bins divided among the narrower bins of the comparison."""
         spread = self.spread
         if spread is None:
             return shares
-        positions = [sorted(map(self.comparison.columns.index, pair.columns)) for pair in self.comparison.pairs]
-        return [spread[a].T @ table @ spread[b] for (a, b), table in zip(positions, shares, strict=True)]
+        positions = combinations(range(len(spread)), 2)
+        divided = [spread[a].T @ table @ spread[b] for (a, b), table in zip(positions, shares.tables(), strict=True)]
+        return PairTables.stacked(divided)
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
         """Return the share that fits of the first configuration of a specification preserve. The specification may have more

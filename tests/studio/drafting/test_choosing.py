@@ -12,6 +12,7 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.generators.associations import cramers_v
+from synthrelease.studio.drafting import column_draft
 from synthrelease.studio.drafting.column_draft import AskedFor, ColumnDraft, chosen_columns
 from synthrelease.studio.drafting.public_file import read_public_file
 from tests.cli.test_cli import run, words
@@ -108,12 +109,12 @@ def test_a_date_that_becomes_two_columns_takes_two_places(tmp_path: Path) -> Non
     assert [each.name for each in chosen_columns(columns, file.batches(), file.n_rows, (), 1)[0]] == ["near_1"]
 
 
-def test_how_columns_hang_together_is_told_as_by_the_plain_statistic(tmp_path: Path) -> None:
-    from synthrelease.studio.drafting.column_draft import _strengths
-
+@pytest.mark.parametrize("together", [1, 3, 4])
+def test_how_columns_hang_together_is_told_as_by_the_plain_statistic(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_draft, "_TOGETHER", together)
     table = survey()
     groups = np.stack([table[name].to_numpy() - 1 for name in ("first", "near_1", "near_2", "alone_1")])
-    found = _strengths(groups)
+    found = column_draft._strengths(groups)
     for i in range(4):
         for j in range(i):
             counts = np.zeros((9, 9))

@@ -9,6 +9,7 @@ import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
+from synthrelease.studio.drafting import column_draft
 from synthrelease.studio.drafting.column_draft import LEAST, ColumnDraft, said_twice
 
 
@@ -37,6 +38,16 @@ def test_of_three_that_say_the_same_one_stays_and_what_is_made_of_a_code_goes_fi
     found = said_twice([drafted("a", 2), drafted("b"), drafted("c")], same)
     assert set(found) == {"a", "c"}
     assert found["a"].because.startswith("'a', which is computed from it, has the same information as 'b'")
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_one_row_of_another_kind_is_enough_wherever_it_stands(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some rows are compared before all rows."""
+    monkeypatch.setattr(column_draft, "SOME", 2)
+    one, other = [0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2]
+    assert set(said_twice([drafted("a"), drafted("b"), drafted("c")], rows(one, other, [*range(3), *range(3)]))) == {"b"}
+    other[place] = (other[place] + 1) % 3
+    assert not said_twice([drafted("a"), drafted("b"), drafted("c")], rows(one, other, [*range(3), *range(3)]))
 
 
 def test_agreement_in_a_few_rows_is_none() -> None:

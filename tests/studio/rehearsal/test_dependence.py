@@ -11,6 +11,7 @@ import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import with_pairs
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.generators.associations import mean_square_contingency
 from synthrelease.generators.junction_tree import largest_clique
@@ -20,8 +21,11 @@ from synthrelease.studio.rehearsal.dependence import (
     LEAST_MOVED,
     MODEL_CELLS,
     Pair,
+    PairTables,
     Purse,
+    distances,
     pairs_off,
+    shares_of_pairs,
     strongest_pairs,
     telling_tables,
     tied_pairs,
@@ -73,6 +77,24 @@ def test_pairs_are_ordered_by_the_rows_that_would_have_to_change() -> None:
     assert {pair.columns: pytest.approx(pair.distance) for pair in pairs} == expected
     assert [pair.distance for pair in pairs] == sorted(expected.values(), reverse=True)
     assert {pairs[0].columns, pairs[1].columns} == {("a", "c"), ("b", "d")}
+
+
+def test_tables_of_all_pairs_are_those_counted_one_by_one() -> None:
+    """Columns of several sizes, so that pairs with the same shape are not neighbours."""
+    sizes = dict(zip("abcde", (2, 3, 2, 4, 3), strict=True))
+    columns = {name: RANDOM.integers(0, size, 300) for name, size in sizes.items()}
+    tables = PairTables.of(with_pairs(table_of(columns, sizes))).tables()
+    assert len(tables) == 10
+    for (first, second), table in zip(combinations("abcde", 2), tables, strict=True):
+        cells = [
+            [int(((columns[first] == i) & (columns[second] == j)).sum()) for j in range(sizes[second])]
+            for i in range(sizes[first])
+        ]
+        assert table.tolist() == cells
+    half = {name: values[::2] for name, values in columns.items()}
+    apart = distances(shares_of_pairs(table_of(columns, sizes), "abcde"), shares_of_pairs(table_of(half, sizes), "abcde"))
+    one, other = (shares_of_pairs(table_of(rows, sizes), ["b", "e"]).tables()[0] for rows in (columns, half))
+    assert apart[list(combinations("abcde", 2)).index(("b", "e"))] == pytest.approx(np.abs(one - other).sum() / 2)
 
 
 def test_columns_that_are_missing_together_do_not_hang_together_by_that() -> None:
@@ -237,7 +259,7 @@ def test_rare_bins_do_not_add_to_an_association_by_chance() -> None:
         ([380, 110, 10], [400, 90, 10]),
     ):
         first, second = (np.repeat(np.arange(len(rows)), rows) for rows in (rows_of_first, rows_of_second))
-        figures, pairs, n_rows = list[float](), list[Pair](), len(first)
+        figures, tables, n_rows = list[float](), list[np.ndarray](), len(first)
         for _ in range(1_000):
             table = np.zeros((len(rows_of_first), len(rows_of_second)))
             np.add.at(table, (first, random.permutation(second)), 1)
@@ -245,6 +267,7 @@ def test_rare_bins_do_not_add_to_an_association_by_chance() -> None:
             subtracted = math.prod(size - 1 for size in table.shape) / (n_rows - 1)
             figures.append(float(((table - expected) ** 2 / expected).sum() / n_rows - subtracted))
             assert mean_square_contingency(table) == pytest.approx(max(0.0, figures[-1]), abs=1e-12)
-            pairs.append(Pair.of(("a", "b"), table, n_rows))
+            tables.append(table)
+        pairs = Pair.of([("a", "b")] * len(tables), np.array(tables), n_rows)
         assert abs(np.mean(figures)) < 4 * np.std(figures) / math.sqrt(len(figures))
         assert min(rows_of_first + rows_of_second) < 10 or sum(pair.strong for pair in pairs) <= 0.05 * len(pairs)
