@@ -406,8 +406,8 @@ def with_pairs(table: Counts) -> Lattice:
     cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     if whole.whole is None and cells <= KEPT_CELLS:
         for columns, values in sub_tables(whole, 2):
-            if len(columns) == 2 and has_full_array(table.layout.subset(columns)):
-                whole.pairs[columns] = values.reshape([sizes[column] for column in columns])
+            if len(columns) == 2 and (shape := (sizes[columns[0]], sizes[columns[1]])) and math.prod(shape) <= DENSE_LIMIT:
+                whole.pairs[columns] = values.reshape(shape)
     return whole
 
 

@@ -411,7 +411,8 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
     columns : the columns of the release; without them nothing is abbreviated.
     """
     left, stars = list(terms), list[str]()
-    for name in columns:  # for important columns, all their pairs are measured
+    often = Counter(name for term in terms if len(term.columns) == 2 for name in term.columns)
+    for name in (name for name in columns if often[name] >= len(columns) - 1):  # all pairs of important columns are measured
         pairs = [
             term for term in left if term.weight == 1 and len(term.columns) == 2 and name in term.columns and not term.ways
         ]

@@ -483,8 +483,7 @@ class _Search:
         """Return the tables that are worth their cost, but that a model with the chosen tables cannot contain, the largest
         errors first.
         """
-        present = self._present()
-        worth = [columns for columns, error in errors.items() if error > 0 and error > self._price(columns, present)]
+        worth = [columns for columns, price in self._prices(errors, self._present()).items() if errors[columns] > price]
         worst = sorted(worth, key=lambda columns: -errors[columns])[:_MOST_BLOCKED]
         return [columns for columns in worst if not self._fits(columns)]
 
@@ -530,11 +529,9 @@ class _Search:
         them. Return their number.
         """
         added: list[Columns] = []
-        present = now = self._present()
-        order = sorted(
-            (columns for columns, error in errors.items() if error > 0),  # a price is positive
-            key=lambda columns: self._price(columns, present) - errors[columns],
-        )
+        now = self._present()
+        prices = self._prices(errors, now)
+        order = sorted(prices, key=lambda columns: prices[columns] - errors[columns])
         most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
         for columns in order:
             if len(added) == most or errors[columns] <= self._price(columns, now):
@@ -558,6 +555,14 @@ class _Search:
         """
         with_it = self.purse.rows_of_noise(present + self._sharing([columns]))
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
+
+    def _prices(self, errors: Mapping[Columns, float], present: _Sharing) -> dict[Columns, float]:
+        """Return the price of each table with an error above 0. Tables with the same numbers of bins have the same price."""
+        of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
+        for columns in (columns for columns, error in errors.items() if error > 0):
+            sizes = tuple(self.sizes[column] for column in columns)
+            prices[columns] = of_sizes[sizes] if sizes in of_sizes else of_sizes.setdefault(sizes, self._price(columns, present))
+        return prices
 
     def _present(self) -> _Sharing:
         """Return the sums over all tables chosen so far and over the tables of single columns."""
