@@ -196,6 +196,14 @@ def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[Column
     return np.array([*bins, *([] if wide.missing is None else [wide.missing])])
 
 
+def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> bool:
+    """Return whether each narrower bin of a column lies in one wider bin."""
+    if narrower[1].lower:
+        return {*wider[1].lower} <= {*narrower[1].lower}
+    new, old = (_label_of_each(column) for column, _ in (wider, narrower))
+    return len({(old[text], new[text]) for text in old}) == len({*old.values()})
+
+
 def _label_of_each(column: ColumnDraft) -> dict[str, str]:
     """Return the label of the bin in which each category is released."""
     labels = {text: code.label for text, code in column.codes.items()}

@@ -19,6 +19,8 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts, number_of_indicators
 from synthrelease.data.schema import Binning, Transformation
@@ -36,6 +38,7 @@ from synthrelease.spec.requests import DraftRequest
 from synthrelease.spec.tried import leave
 from synthrelease.studio.drafting.coarser import (
     FLOORS,
+    are_inside,
     coarser,
     fewer,
     floored,
@@ -384,7 +387,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
     # drop columns that cannot be loaded or repeat another column, and merge bins with few rows
     file, voice = subject.file, subject.voice
     voice.say(f"counting the rows in the drafted bins of {len(subject.wide)} columns")
-    subject, spec, table = _counted_at_last(subject)
+    subject, spec, table = _counted_at_last(subject, narrower)
     if twice := said_twice(subject.columns, table):
         subject = subject.without(twice)
         spec, table = _counted(subject)
@@ -455,9 +458,11 @@ def _first_choices(subject: Subject, n_rows: int) -> Choices:
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
-def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:
+def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[Subject, ReleaseSpec, Counts]:
     """Load the columns and count the rows, without the columns that cannot be loaded. If the columns cannot be loaded, weights
     first become ordinary columns. If this does not help, the columns that cause the mistake are left out with the reason.
+
+    The counts of the same columns in narrower bins are merged, so the file is not read again.
 
     Raises
     ------
@@ -466,7 +471,15 @@ def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:
     problems: tuple[Problem, ...] = ()
     while len(subject.columns) > (1 if subject.members is None else 0):
         try:
-            return subject, *_counted(subject)
+            spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
+            same = narrower is not None and [c.name for c in subject.wide] == [c.name for c in narrower.subject.columns]
+            if narrower is None or not same or not all(are_inside(*both) for both in _both(subject, spec, narrower)):
+                return subject, *_counted(subject)
+            return (
+                subject,
+                spec,
+                narrower.table.merge(spec.space[0].transformation.layout, _wider_bins(subject, spec, narrower)),
+            )
         except SpecError as error:
             problems = error.problems
         if any(column.weight for column in subject.columns):
@@ -517,15 +530,28 @@ def _held_out(
     """
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
-        narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
-        wide = zip(subject.columns, transformation.binnings, strict=True)
-        maps = [wider_bin_of_each(pair, narrow[pair[0].name]) for pair in wide]
+        maps = _wider_bins(subject, spec, narrower)
         return narrower.race.held_out.in_bins(transformation.layout, maps), narrower.leaning, narrower.lean
     if subject.unit is None or not subject.unit.later:
         return HeldOut.of_rows(table, pairs, gaps, SEED), "", ""
     held_out = HeldOut.of_persons(subject.file.source, spec, gaps, SEED)
     left, right = held_out.comparison.sides
     return held_out, *most_leaning(table, left + right, transformation.binnings)
+
+
+_Binned = tuple[ColumnDraft, Binning]
+
+
+def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_Binned, _Binned]]:
+    """Return every column in its drafted bins and in the narrower bins."""
+    narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
+    wide = zip(subject.columns, spec.space[0].transformation.binnings, strict=True)
+    return [(pair, narrow[pair[0].name]) for pair in wide]
+
+
+def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[np.ndarray]:
+    """Return, for every column, the bin of the drafted binning that contains each narrower bin."""
+    return [wider_bin_of_each(*both) for both in _both(subject, spec, narrower)]
 
 
 def which_matter(n_columns: int, important: Sequence[str]) -> str:

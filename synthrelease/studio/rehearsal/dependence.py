@@ -39,7 +39,9 @@ LEAST_ODD = 20
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5
-_MOST_BLOCKED = 40  # Number of tables with the largest errors for which the search checks whether a model can contain them
+# Number of tables with the largest errors for which the search checks whether a model can contain them, and number of tables
+# that a model cannot contain after which a round ends
+_MOST_BLOCKED, _MOST_REFUSED = 40, 100
 _KEPT = 0.75  # Share of Cramer's V that a model without noise must preserve, so that a release preserves half of it
 # A fit ends after 150 sweeps, or when cells change by less than the first share of the noise or the second share of a row.
 _PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
@@ -497,12 +499,19 @@ class _Search:
         self._choose(map(self.places, pairs), _MOST_BLOCKED)
 
     def _choose(self, tables: Iterable[Columns], most_refused: float = math.inf) -> None:
-        before = len(self._refused)
-        for columns in tables:
-            if len(self._refused) - before >= most_refused:
-                break
-            if not self.known(columns) and self._fits(columns):
-                self._put(columns)
+        """Choose these tables in their order, as far as a model can contain them.
+
+        If a model can contain a whole run of tables, they are not tested one by one.
+        """
+        before, runs = len(self._refused), [list(tables)]
+        while runs and len(self._refused) - before < most_refused:
+            run = [columns for columns in runs.pop() if not (self.known(columns) or columns in self._refused)]
+            if self._fits(*run):
+                for columns in run:
+                    if not self.known(columns):
+                        self._put(columns)
+            elif len(run) > 1:
+                runs += [run[len(run) // 2 :], run[: len(run) // 2]]
 
     def _put(self, columns: Columns) -> None:
         own = frozenset(columns)
@@ -513,15 +522,15 @@ class _Search:
         """Return whether this table, or a table that contains it, was chosen."""
         return columns in self._inside
 
-    def _fits(self, columns: Columns) -> bool:
-        """Return whether a model can contain this table in addition to the chosen tables. A table that does not fit is not
-        tried again.
+    def _fits(self, *tables: Columns) -> bool:
+        """Return whether a model can contain these tables in addition to the chosen tables. A table that does not fit alone is
+        not tried again.
         """
-        if columns in self._refused:
+        if len(tables) == 1 and tables[0] in self._refused:
             return False
-        fits = largest_clique(self.sizes, [*self.chosen, *self.rules, columns], self.most_cells) <= self.most_cells
-        if not fits:
-            self._refused.add(columns)
+        fits = largest_clique(self.sizes, [*self.chosen, *self.rules, *tables], self.most_cells) <= self.most_cells
+        if not fits and len(tables) == 1:
+            self._refused.add(tables[0])
         return fits
 
     def add_best(self, errors: Mapping[Columns, float]) -> int:
@@ -532,9 +541,13 @@ class _Search:
         now = self._present()
         prices = self._prices(errors, now)
         order = sorted(prices, key=lambda columns: prices[columns] - errors[columns])
-        most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
+        most, before = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes), len(self._refused)
         for columns in order:
-            if len(added) == most or errors[columns] <= self._price(columns, now):
+            if (
+                len(added) == most
+                or len(self._refused) - before == _MOST_REFUSED
+                or errors[columns] <= self._price(columns, now)
+            ):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and self._fits(columns):
@@ -561,7 +574,9 @@ class _Search:
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
             sizes = tuple(self.sizes[column] for column in columns)
-            prices[columns] = of_sizes[sizes] if sizes in of_sizes else of_sizes.setdefault(sizes, self._price(columns, present))
+            prices[columns] = (
+                of_sizes[sizes] if sizes in of_sizes else of_sizes.setdefault(sizes, self._price(columns, present))
+            )
         return prices
 
     def _present(self) -> _Sharing:

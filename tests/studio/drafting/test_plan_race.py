@@ -228,6 +228,21 @@ def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Pa
             assert total >= limit or ground.race.at(total).share <= chosen.raced.share + CLEARLY
 
 
+def test_counts_in_wider_bins_are_those_read_from_the_file(tmp_path: Path) -> None:
+    """The counts in narrower bins are merged. They equal the counts of the rows of the file."""
+    codes(600).to_csv(tmp_path / "codes.csv", index=False)
+    file = read_public_file(tmp_path / "codes.csv")
+    columns, left_out, _ = drafted_columns(file, {})
+    voice = Voice(lambda doing: None)
+    first = ground_of(Subject(name="codes", file=file, columns=tuple(columns), left_out=tuple(left_out), voice=voice))
+    for floor in FLOORS:
+        wider = replace(first.subject, columns=floored(first.subject.columns, first.table, floor))
+        merged, read = ground_of(wider, first).table, ground_of(wider).table
+        assert merged.layout == read.layout
+        assert merged.counts.tolist() == read.counts.tolist()
+        assert [bins.tolist() for bins in merged.bins] == [bins.tolist() for bins in read.bins]
+
+
 def begun(path: Path, key: str) -> Ground:
     file = read_public_file(path)
     columns, left_out, dated = drafted_columns(file, {}, key, AS_KEY)
