@@ -469,7 +469,7 @@ def suggested_of_members(schema: Schema, transformation: Transformation, table: 
     of_each = MemberRows(linked=linked, of="members", wide=schema.names, names=linked.names)
     rows = RowsOnBins(rows=of_each, wide=transformation)
     counts, (members, binnings) = rows.on_bins(table), (rows.transformation.schema, rows.transformation.binnings)
-    return _best(_about_cells(members, binnings, counts, ()), members, counts)
+    return _best(_about_cells(members, binnings, with_pairs(counts), ()), members, counts)
 
 
 Numbers = Callable[[Sequence[Column]], Mapping[str, np.ndarray]]
