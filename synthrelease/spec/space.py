@@ -55,7 +55,7 @@ def check_answered(
     first, generator = min(fields), space.generators[0]
     path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
-        expected = 'an epsilon, or [selection] measurements = "shared": measurements of one round cannot answer criteria'
+        expected = 'an epsilon, or [selection] measurements = "shared": measurements of a single round cannot answer criteria'
         problems.add(path, expected, "measurements of every round", file=acceptance)
         return
     if answered and not selection.publish_measurements:

@@ -136,7 +136,7 @@ def test_the_folder_of_the_scout_becomes_the_draft_that_the_other_screens_edit(t
     assert "no rehearsal is possible" in opened.browser.get("/rehearsal").text
     last = html.unescape(opened.browser.get("/signoff").text)
     assert "--unrehearsed" in last
-    assert "The draft was not rehearsed" not in last
+    assert "The draft has not been rehearsed" not in last
     assert "The configuration exists" in opened.shown()
     assert opened.draft().status_code == 422  # a draft overwrites nothing
 

@@ -354,7 +354,7 @@ def test_an_empty_shortlist_removes_an_old_file_and_says_which_criterion_binds(h
     assert "No configuration was accepted often enough for the shortlist." in report.texts["p"]
     assert report.row("marginals", BINDS)[3] == "100%"
     assert report.row("face privacy", BINDS)[3] == "0%"
-    assert "Criterion values of all candidate tables" in report.texts["figcaption"]
+    assert "Criterion values of the synthetic tables, divided" in report.texts["figcaption"]
     (entry,) = json.loads((out / "rehearsal.json").read_text())["configurations"]
     assert entry["rejected_by"] == {"marginals": entry["trials"]}
 
