@@ -357,6 +357,6 @@ def test_a_card_says_what_changed_since_the_year_before_and_what_is_within_noise
         expected = [scale * (number or 0) for number in (found_by_command.estimate, *ends)]
         rounding = 0.51 * 10 ** -len(moved.partition(".")[2])
         assert [float(moved), float(low), float(high)] == pytest.approx(expected, abs=rounding)
-        assert ("within noise" in rest) == trend(made[1:], question).within_noise(found_by_command)
+        assert ("there may be no change" in rest) == trend(made[1:], question).within_noise(found_by_command)
     given = [(folder, {path.name: path.read_bytes() for path in folder.iterdir()}) for folder in made[:2]]
     assert problems(verify_files({path.name: path.read_bytes() for path in made[2].iterdir()}, earlier=given)) == ""
