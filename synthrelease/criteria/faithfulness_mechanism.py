@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _PART = 3000  # Approximate number of cells of a network that is solved separately. The number does not affect the result.
 
-_HASHED_TOGETHER, _REMAINDERS = 2**17, 2**22  # Number of cells that are hashed at once, and number of remainders of hashes
+_HASHED_TOGETHER, _REMAINDERS = 2**15, 2**21  # Number of cells that are hashed at once, and number of remainders of hashes
+_MANY_HASHES = 2**22  # From this number of hashes, even and odd hashes are sorted separately
 
 _CAPACITY_BITS = 30  # Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two capacities must not overflow.
 
@@ -97,8 +98,8 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
     if left.layout.has_codes:
         return left, right
     words = [word for word, columns_of_word in enumerate(left.layout.words) if columns & set(columns_of_word)] or [0]
-    similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
     shared = [_shared(left, right, word) for word in words]
+    similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
     for table, keep in zip((left, right), similar, strict=True):
         for cells in few_rows(len(table), _HASHED_TOGETHER):
             for of_word, hashed in zip(shared, _hashed(table, words, cells), strict=True):
@@ -130,19 +131,21 @@ def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
     """Return a mask of remainders. The mask is True for the hashes that occur in both tables, and for a few other hashes.
 
     The hashes of both tables are sorted, with the table as their last bit. A hash that occurs in both tables then gives two
-    neighbours that differ in this bit alone.
+    neighbours that differ in this bit alone. In large tables, even and odd hashes are sorted separately, in half the memory.
     """
-    ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0
-    for side, table in enumerate((left, right)):
-        for cells in few_rows(len(table), _HASHED_TOGETHER):
-            (hashed,) = _hashed(table, [word], cells)
-            ends[done : done + len(hashed)] = hashed << 1 | side
-            done += len(hashed)
-    ends.sort()
-    shared = np.zeros(_REMAINDERS, dtype=bool)
-    for few in few_rows(len(ends) - 1, _HASHED_TOGETHER):
-        here, after = ends[few], ends[few.start + 1 : few.stop + 1]
-        shared[(after[(here[: len(after)] ^ after) == 1] >> 1) % _REMAINDERS] = True
+    shared, steps = np.zeros(_REMAINDERS, dtype=bool), 1 if len(left) + len(right) < _MANY_HASHES else 2
+    for start in range(steps):
+        ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0  # the unused half takes no memory
+        for side, table in enumerate((left, right)):
+            for cells in few_rows(len(table), _HASHED_TOGETHER):
+                (hashed,) = _hashed(table, [word], cells)
+                hashed = hashed[hashed % steps == start]
+                ends[done : (done := done + len(hashed))] = hashed << 1 | side
+        ends = ends[:done]
+        ends.sort()
+        for few in few_rows(done - 1, _HASHED_TOGETHER):
+            here, after = ends[few], ends[few.start + 1 : few.stop + 1]
+            shared[(after[(here[: len(after)] ^ after) == 1] >> 1) % _REMAINDERS] = True
     return shared
 
 

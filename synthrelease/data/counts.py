@@ -167,8 +167,7 @@ class PackedBins(Sequence[np.ndarray]):
 
     def at(self, rows: slice | np.ndarray) -> PackedBins:
         """Return the bins of some rows. A slice copies nothing; other rows are copied to memory from `room`."""
-        some = (part[rows] for part in self.parts)
-        return PackedBins(self.layout, list(some) if isinstance(rows, slice) else [in_a_row([part]) for part in some])
+        return PackedBins(self.layout, [part[rows] if isinstance(rows, slice) else picked(part, [rows]) for part in self.parts])
 
 
 def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[np.ndarray]:
@@ -195,6 +194,16 @@ def room(n: int, kind: Any) -> np.ndarray:
 def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Concatenate arrays of one type in memory from `room`."""
     return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype), casting="equiv")
+
+
+def picked(part: np.ndarray, choices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the chosen elements of an array in memory from `room`. A choice is a mask of all elements, or indices."""
+    taken, done = room(sum(np.count_nonzero(rows) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
+    for rows in choices:
+        for few in few_rows(len(rows), _SORTED_TOGETHER):  # without a copy of all of them
+            some = part[few][rows[few]] if rows.dtype == bool else part[rows[few]]
+            taken[done : (done := done + len(some))] = some
+    return taken
 
 
 def number_of_rows(digits: Sequence[np.ndarray]) -> int:
@@ -502,7 +511,8 @@ class Counts:
         mask = counts != 0
         if mask.all():
             return Counts.known(self.layout, counts, words=self._words, bins=self._bins)
-        return self._at(mask, as_ones(counts[mask]))  # in little memory before the bins take memory
+        counts = as_ones(counts[mask])  # in little memory before the bins take memory
+        return self._at(mask, counts)
 
     def _over(self, layout: Layout) -> Counts:
         """Return the same cells over a layout of the same shape. The arrays are shared, not copied."""
@@ -609,10 +619,7 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
         sums.append(as_ones(of_groups[occurs]))
     distinct = list[np.ndarray]()
     while parts:
-        part, done = parts.pop(0), 0
-        distinct.append(room(sum(map(len, firsts)), part.dtype))
-        for first in firsts:
-            distinct[-1][done : (done := done + len(first))] = part[first]
+        distinct.append(picked(parts.pop(0), firsts))
     return tuple(distinct), joined(sums)
 
 
@@ -627,7 +634,8 @@ def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
     if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:
         yield np.arange(len(part))
         return
-    ends, start = np.cumsum(np.bincount(part)), 0
+    sizes = (np.bincount(part[few], minlength=PACKED_CELLS) for few in few_rows(len(part), _COLLECTED))
+    ends, start = np.cumsum(sum(sizes)), 0
     while start < len(ends):
         done = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + most, side="right")))

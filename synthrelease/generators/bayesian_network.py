@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, in_a_row, joined, packed, room
+from synthrelease.data.counts import DENSE_LIMIT, Counts, as_ones, in_a_row, joined, ones, packed, room
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.plausibility import Plausibility
@@ -178,10 +178,10 @@ class Frontier:
             parents = [self.digits[parent] for parent in family.parents]
             self.digits[family.column] = draw_bins(family.conditional, parents, len(alone), self._generator)
             return
-        single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
+        single, several = (np.flatnonzero(rows).astype(np.min_scalar_type(len(rows))) for rows in (alone, ~alone))
         parents = [self.digits[parent][single] for parent in family.parents]
         bins = draw_bins(family.conditional, parents, len(single), self._generator)
-        of_several, of_single = self._split(family, several), (single, bins, np.ones(len(single)))
+        of_several, of_single = self._split(family, several), (single, bins, ones(len(single)))
         cells, values, counts = map(np.concatenate, zip(of_several, of_single, strict=True))
         self._take(cells, family.column, values, counts)
 
@@ -191,14 +191,14 @@ class Frontier:
 
         Cells are processed in blocks, because an array over all cells and bins could be too large.
         """
-        nothing = np.zeros(0, dtype=np.int64)
-        blocks = [(nothing, nothing, nothing)]
+        blocks = [(cells[:0], np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64))]
         at_once = max(1, _CELLS_AT_ONCE // self.sizes[family.column])
         for start in range(0, len(cells), at_once):
             block = cells[start : start + at_once]
             counts = round_within_rows(self._shares_of(family, block), self.expected[block].astype(np.int64), self._generator)
             rows_of_block, values = np.nonzero(counts)
-            blocks.append((block[rows_of_block], values, counts[rows_of_block, values]))
+            kind = np.min_scalar_type(self.sizes[family.column])  # small types, because the pieces of a large table are large
+            blocks.append((block[rows_of_block], values.astype(kind), counts[rows_of_block, values]))
         cells, values, counts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         return cells, values, counts
 
@@ -448,14 +448,14 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     parents : for every parent, the (n,) bins of the rows.
     """
     drawing = _Drawing(conditional.reshape(-1, conditional.shape[-1]), n)
-    uniform, bins = generator.random(n), room(n, drawing.kind)
+    bins = room(n, drawing.kind)
     for start in range(0, n, _DRAWN_TOGETHER):
         some = slice(start, start + _DRAWN_TOGETHER)
         rows = np.zeros(len(bins[some]), dtype=np.int64)
         for parent, size in zip(parents, conditional.shape, strict=False):
             rows *= size
             rows += parent[some]
-        bins[some] = drawing.bins(rows, uniform[some])
+        bins[some] = drawing.bins(rows, generator.random(len(rows)))
     return bins
 
 

@@ -169,6 +169,9 @@ def test_a_matching_is_the_same_with_and_without_codes(sizes: list[int], seed: i
     layout = layout_of(*sizes)
     again = [Counts.of(layout, table.bins, table.counts) for table in (left, right)]
     assert maximum_matching(*again, steps) == expected
+    with pytest.MonkeyPatch.context() as patched:  # as for millions of rows
+        patched.setattr(matching_module, "_MANY_HASHES", 0)
+        assert maximum_matching(*again, steps) == expected
 
 
 def slow_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
