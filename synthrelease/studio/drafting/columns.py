@@ -719,12 +719,6 @@ class DateColumn:
         """The median of the dates, as an ordinal."""
         return float(np.median(self.days[self.known]))
 
-    @property
-    def without_time(self) -> str:
-        """A clause that says that the time of day is not used; empty if the strings have no different times."""
-        times = {text[max(0, text.find(":") - 2) :] for text in self.answers.texts if ":" in text}
-        return "; the time of day is not used (for the hour, add a column of numbers)" * (len(times) > 1)
-
 
 def date_format(texts: Collection[str]) -> str | None:
     """Return the first format in which all strings are dates between 1850 and 2100; None if there is no such format.
@@ -954,6 +948,8 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
     is_short = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
+    times = {text[max(0, text.find(":") - 2) :] for text in column.answers.texts if ":" in text}
+    unused = "; the time of day is not used (for the hour, add a column of numbers)" * (len(times) > 1)
     drafts: list[ColumnDraft] = []
     for part in ("year", "week" if is_short and not _format(column.format).lacks("week") else "month"):
         sums = Counter[str]()
@@ -963,7 +959,7 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
         answers = replace(column.answers, texts=sums)
         drafted = numbers(answers, f"{column.name}_{part}", used_names, date=settings, bins=bins)
         if not isinstance(drafted, LeftOut):
-            drafts.append(replace(drafted, remark=f"only the {part} of the date is used{column.without_time}"))
+            drafts.append(replace(drafted, remark=f"only the {part} of the date is used{unused}"))
     return drafts
 
 

@@ -793,8 +793,8 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 
 
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
-    """Return sentences on the measuring method that preserved most, the differences to other methods, and the smaller epsilon
-    that preserves as much as the draft. The list is empty if only one method was tried.
+    """Return sentences on the measuring method that preserved most and the differences to other methods; empty if only one
+    method was tried.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:
@@ -804,15 +804,8 @@ def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
         f"{plan.way} ({f'{by} less' if plan.share >= 0 else 'worse than independent columns'})"
         for plan, by in zip(others, points, strict=True)
     )
-    sentences = [
+    why = " The draft nevertheless publishes noisy tables, because readers can query them."
+    return (
         f"In first trials at epsilon {float(drafted.total):g}, {best.way} preserved the largest share of the "
-        f"associations. Next came {', '.join(less)}."
-    ]
-    if best.unpublished and not drafted.unpublished:
-        sentences.append("The draft nevertheless publishes noisy tables, because readers can query them.")
-    as_much = [plan for plan in plans if plan.total < drafted.total and plan.share >= drafted.share - CLEARLY]
-    if as_much:
-        cheapest = min(as_much, key=lambda plan: (plan.total, -plan.share))
-        fewer = so_many(round(100 * (best.share - cheapest.share)), "point")
-        sentences.append(f"At epsilon {float(cheapest.total):g}, {cheapest.way} preserved {fewer} less.")
-    return " ".join(sentences)
+        f"associations. Next came {', '.join(less)}.{why * bool(best.unpublished and not drafted.unpublished)}"
+    )
