@@ -83,7 +83,7 @@ def test_an_error_in_any_part_of_an_attempt_is_refused_with_its_configuration(
     said = refused(tmp_path, config, data)
     assert '"family": "privbayes"' in said
     assert "IndexError at synthrelease/" in said
-    assert "Nothing was read and nothing was spent" in said
+    assert "Nothing was read, and nothing was spent" in said
 
 
 def test_a_failure_of_code_that_reads_counts_does_not_say_that_the_budget_is_spent(
@@ -92,7 +92,7 @@ def test_a_failure_of_code_that_reads_counts_does_not_say_that_the_budget_is_spe
     config, data = write_config(tmp_path), write_data(tmp_path)
     monkeypatch.setattr(PLACES["private code of a fit"], lambda *_, **__: opaque(breaking))
     said = refused(tmp_path, config, data)
-    assert "Nothing was read and nothing was spent" in said
+    assert "Nothing was read, and nothing was spent" in said
     assert "budget counts as spent" not in said
 
 
