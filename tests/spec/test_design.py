@@ -117,5 +117,5 @@ def test_a_draft_with_a_design_is_planned(columns: list[str], tmp_path: Path) ->
     drafted = called(tmp_path, "init", "survey", "--from", "public.csv", "--unit", "row", "--important", "works")
     assert drafted.returncode == 0, drafted.stderr + drafted.stdout
     planned = " ".join(called(tmp_path, "plan", "configs/survey.toml").stdout.split())
-    assert "Weighted answers: 'works'" in planned
+    assert "Weighted answers exist for 'works'" in planned
     assert ("No answer has an interval for a population" in planned) == bool(columns)
