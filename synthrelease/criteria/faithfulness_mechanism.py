@@ -135,7 +135,8 @@ def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
     """
     shared, steps = np.zeros(_REMAINDERS, dtype=bool), 1 if len(left) + len(right) < _MANY_HASHES else 2
     for start in range(steps):
-        ends, done = np.empty(len(left) + len(right), dtype=np.uint32), 0  # the unused half takes no memory
+        ends = here = after = np.empty(len(left) + len(right), dtype=np.uint32)  # the unused half takes no memory
+        done = 0
         for side, table in enumerate((left, right)):
             for cells in few_rows(len(table), _HASHED_TOGETHER):
                 (hashed,) = _hashed(table, [word], cells)
