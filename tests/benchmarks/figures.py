@@ -161,14 +161,14 @@ def figures(options: argparse.Namespace) -> Iterator[Figure]:
 
 def section(found: Sequence[Figure], runs: int, load: float, rows: int) -> str:
     """Return the part of the page."""
-    given = "" if (runs, rows) == (5, 1_000_000) else f" --runs {runs} --rows {rows}"
+    given = f" --runs {runs}" * (runs != 5) + f" --rows {rows}" * (rows != 1_000_000)
     lines = [
         HEADING,
         "",
         f"`python -m tests.benchmarks.figures --write{given}`, {date.today():%Y-%m-%d}, commit {commit()}, {os.cpu_count()} "
         f"processors with a load of {load:.0f}.",
         f"The table has {f'the median of {runs} runs' if runs > 1 else 'one run'} of each command; larger tables had one run.",
-        "The last column compares other programs with this one.",
+        "The last column compares other programs with this program.",
         "",
         "| command or task | processor seconds | peak MB | other programs |",
         "|---|---|---|---|",
