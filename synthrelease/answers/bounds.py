@@ -286,20 +286,15 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
 
 def _meaning(bound: Bound) -> str:
     queries = f"the bounds of all queries hold, too. The file: {bound.about}. The bounds say nothing about a wider population."
+    accepted = "" if bound.acceptance is None else f"If a round was accepted with probability {bound.acceptance:g} or more"
     if bound.measured or bound.way == "counted":  # this noise is not the noise of an accepted criterion value
-        word = (
-            f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
-        )
         return (
-            f"{word}ith probability at most {1 - bound.confidence:.4g}, over all noise of the run, the run releases a table "
-            f"and one of these limits is wrong. If all limits hold, {queries}"
+            f"{f'{accepted}: w' if accepted else 'W'}ith probability at most {1 - bound.confidence:.4g}, over all noise of the "
+            f"run, the run releases a table and one of these limits is wrong. If all limits hold, {queries}"
         )
-    if_so = "Given the released table"
-    if bound.acceptance is not None:
-        if_so = f"If a round was accepted with probability {bound.acceptance:g} or more"
     return (
-        f"{if_so}, all these limits hold together with probability {bound.confidence:g} or more, over the noise of the "
-        f"criterion values. If they hold, {queries}"
+        f"{accepted or 'Given the released table'}, all these limits hold together with probability {bound.confidence:g} or "
+        f"more, over the noise of the criterion values. If they hold, {queries}"
     )
 
 

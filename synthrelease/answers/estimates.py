@@ -240,14 +240,25 @@ def _compared(
     tables: PublishedTables, question: Question, found_groups: list[tuple[str, list[Average]]], level: float
 ) -> list[Term]:
     """Return the contrasts of two groups."""
-    (_, first), (_, second) = found_groups
+    first, second = ((tables, question, label, averages) for label, averages in found_groups)
+    return _against(first, second, level)
+
+
+_Side = tuple[PublishedTables, Question, str, list[Average]]
+"""The tables of a release, a question, and the label and averages of a group."""
+
+
+def _against(first: _Side, second: _Side, level: float) -> list[Term]:
+    """Return the contrasts of two groups, which may be of different releases."""
+    tables, question, _, averages = first
+    others = second[-1]
     if not question.column:
-        return of_shares(first[0], second[0], level)
+        return of_shares(averages[0], others[0], level)
     column = tables.release.by_name[question.parts[0].column]
     if question.kind == "mean":
-        return [of_means(column.unit, first, second, tells_values(column), level)]
-    first_term, second_term = (term_in(tables, question, label, averages, (1 + level) / 2) for label, averages in found_groups)
-    return [of_medians(f"difference of {question.kind}s", column.unit, first_term, second_term)]
+        return [of_means(column.unit, averages, others, tells_values(column), level)]
+    of_first, of_second = (term_in(*side, (1 + level) / 2) for side in (first, second))
+    return [of_medians(f"difference of {question.kind}s", column.unit, of_first, of_second)]
 
 
 def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[list[Term], bool]:
@@ -447,9 +458,8 @@ def trend(
     among = n_intervals if together else 1
     ask = partial(answered, question=question, confidence=confidence, among=among)
     answers = [_of_year(year.name, partial(ask, year.tables.release)) for year in years]
-    terms = [
-        replace(term, group=_named(year.name, term.group)) for year, of in zip(years, answers, strict=True) for term in of.terms
-    ]
+    by_year = zip(years, answers, strict=True)
+    terms = [replace(term, group=_named(year.name, term.group)) for year, answer in by_year for term in answer.terms]
     changes = [
         replace(
             _change(first_year, second_year, label, confidence, among),
@@ -557,20 +567,8 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
     """Return the change of a group from the earlier to the later year."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
-    later, earlier = later_year.found[label], earlier_year.found[label]
-    if not parsed.column:
-        term = of_shares(later[0], earlier[0], level)[0]
-    elif parsed.kind == "mean":
-        column = later_year.tables.release.by_name[parsed.parts[0].column]
-        term = of_means(column.unit, later, earlier, tells_values(column), level)
-    else:
-        half = (1 + level) / 2
-        term = of_medians(
-            f"difference of {parsed.kind}s",
-            later_year.tables.release.by_name[parsed.parts[0].column].unit,
-            term_in(later_year.tables, parsed, label, later, half),
-            term_in(earlier_year.tables, earlier_year.asked, label, earlier, half),
-        )
+    later, earlier = ((year.tables, year.asked, label, year.found[label]) for year in (later_year, earlier_year))
+    term = _against(later, earlier, level)[0]
     return judged(term.name, term, later_year.tables, parsed)
 
 

@@ -401,9 +401,8 @@ class _Builder:
             return
         axis = self.names.index(error.column)
         bins, size = self._cell_of((axis,)), self.sizes[axis]
-        numbers = np.array([number or 0.0 for number in self.schema[axis].numbers], dtype=float).clip(
-            error.lowest, error.highest
-        )
+        numbers = np.array([number or 0.0 for number in self.schema[axis].numbers], dtype=float)
+        numbers = numbers.clip(error.lowest, error.highest)
         lowest, highest = (np.append(limit, np.zeros(size - len(limit)))[bins] for limit in error.values)
         of_cells = _Numbers(number=numbers[bins], lowest=lowest, highest=highest)
         present = bins < self.schema[axis].present
@@ -436,18 +435,15 @@ class _Builder:
         size = float(self.synthetic[cells].sum())
         if not size:
             return
-        mean, middle, most = (
-            float(self.synthetic[cells] @ numbers.number[cells]) / size,
-            (error.lowest + error.highest) / 2,
-            error.most,
-        )
+        mean = float(self.synthetic[cells] @ numbers.number[cells]) / size
+        middle = (error.lowest + error.highest) / 2
         filled_up_to = max(1, int(size) - math.ceil(error.size_margin * self.n))
         lacking = max(0, filled_up_to - smallest)
         rounding = 1e-9 * self.n * (1 + abs(mean))
         for sign in (1.0, -1.0):
-            beyond = lacking * max(0.0, sign * (mean - middle) + most)
+            beyond = lacking * max(0.0, sign * (mean - middle) + error.most)
             nearest = numbers.lowest if sign > 0 else numbers.highest
-            self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding)
+            self._add_sum((sign * (nearest - mean) - error.most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
         """Add limits on the count of a condition, which follow from pairs of similar rows.

@@ -214,11 +214,8 @@ def _asked(
         column = read.column if contrast or read.kind != "slope" else term.name
         common = {"question": question, "by": read.by, "group": term.group, "source": _source(tables, read.columns)}
         lines = list(_lines(statistic, column, term, tables, read, as_first, **common))
-        lines += (
-            [_count(term, tables, None, column="", weighted=bool(read.weight), **common)]
-            if read.kind == "share" and not contrast
-            else []
-        )
+        if read.kind == "share" and not contrast:
+            lines.append(_count(term, tables, None, column="", weighted=bool(read.weight), **common))
         yield from map(_as_weighted, lines) if read.weight else lines
 
 

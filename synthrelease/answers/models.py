@@ -269,9 +269,8 @@ class MeasuredModels:
         return _Answer(averages=tuple(averages[1:] + averages[:1]), possible_width=math.inf)
 
     def _average(self, ratio: Ratio, middle: float, spread: float, survey: Sampling) -> Average:
-        file, population = (
-            replace(ratio, sampling=factor * np.diag([spread, 0.0])) for factor in (self.kept.left_out, survey.factor)
-        )
+        factors = self.kept.left_out, survey.factor
+        file, population = (replace(ratio, sampling=factor * np.diag([spread, 0.0])) for factor in factors)
         return Average(file=file, population=population, middle=middle)
 
     @staticmethod
@@ -396,9 +395,8 @@ def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ())
             terms = [] if answer is None else [*answer.terms, *answer.contrasts]
         except InputError as error:
             refused = str(error)
-        answers.append(
-            ModelAnswerPart(question=model.question, kind=kind, terms=[_term_part(term) for term in terms], refused=refused)
-        )
+        parts = [_term_part(term) for term in terms]
+        answers.append(ModelAnswerPart(question=model.question, kind=kind, terms=parts, refused=refused))
     return answers
 
 

@@ -243,9 +243,8 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
     """Return whether a criterion clips no number of the averaged column."""
-    return all(
-        value is not None and error.lowest <= value <= error.highest for value in _present_numbers(release, error.column)
-    )
+    numbers = _present_numbers(release, error.column)
+    return all(number is not None and error.lowest <= number <= error.highest for number in numbers)
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:

@@ -176,9 +176,8 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     release, part = with_tables(document, measured), document.estimates
     level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if as_first else release
-    return listed(
-        release, [text for intended in document.intended_queries if (text := in_words(intended))], level, as_first=as_first
-    )
+    questions = [text for intended in document.intended_queries if (text := in_words(intended))]
+    return listed(release, questions, level, as_first=as_first)
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:

@@ -276,13 +276,10 @@ def _table_bytes(package: PackageLimits, document: ReleaseDocument, file: TableF
         measures |= dict.fromkeys(of_a_key, "nominal")
     else:
         measures |= {WEIGHT: "scale"} if document.weighted else {}
-        settings["variable_format"] = {
-            variable.name: f"F{max(2, len(str(len(variable.column.bins))))}.0" for variable in columns
-        }
-    content = _written(
-        package, frame, row_compress=True, note=NOTICE, missing_ranges=gaps, variable_measure=measures, **settings
-    )
-    return _timeless_sav(content)
+        digits = {variable.name: len(str(len(variable.column.bins))) for variable in columns}
+        settings["variable_format"] = {name: f"F{max(2, number)}.0" for name, number in digits.items()}
+    settings |= {"missing_ranges": gaps, "variable_measure": measures}
+    return _timeless_sav(_written(package, frame, row_compress=True, note=NOTICE, **settings))
 
 
 def _value_labels(variable: Variable, package: PackageLimits) -> dict[Any, str]:

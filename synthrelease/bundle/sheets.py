@@ -100,9 +100,8 @@ def worksheet(spec: ReleaseSpec, rows: int) -> str:
     for criterion in spec.criteria:
         explained = explain(criterion)
         unit, step = explained.figure_unit(facts), explained.least_sensitivity(rows, spec.setting)
-        noise = (
-            noise_deviation(step, criterion.epsilon, spec.noises.get(criterion.name)) if step and criterion.epsilon else None
-        )
+        shared = spec.noises.get(criterion.name)
+        noise = noise_deviation(step, criterion.epsilon, shared) if step and criterion.epsilon else None
         criteria.append(
             {
                 "name": criterion.name,

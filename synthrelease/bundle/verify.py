@@ -178,8 +178,7 @@ def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
     promised, rarest = document.minimum_count, int(table.counts.counts.min())
-    problems = (
-        () if rarest >= promised else (f"data.csv: a row occurs {so_many(rarest, 'time')}; the release promises {promised}",)
-    )
+    too_rare = f"data.csv: a row occurs {so_many(rarest, 'time')}; the release promises {promised}"
+    problems = () if rarest >= promised else (too_rare,)
     summary = f"every row occurs at least {so_many(rarest, 'time')}; the release promises {promised}"
     return Check(name="minimum count", found=summary, problems=problems)

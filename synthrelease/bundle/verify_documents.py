@@ -49,9 +49,8 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
     problems = [f"{name}: the rows are not sorted, or not in the layout of synthrelease" for name in unsorted]
     of_parquet = _of_other_writer(document)
     if of_parquet:
-        sizes_of = [
-            (name, files.size(name), sum(map(len, pieces))) for name, pieces in row_files(document, table, "parquet").items()
-        ]
+        here = row_files(document, table, "parquet")
+        sizes_of = [(name, files.size(name), sum(map(len, pieces))) for name, pieces in here.items()]
         sizes_told = ", ".join(f"{name} has {writer} bytes; written here, it has {here_}" for name, writer, here_ in sizes_of)
         of_parquet = f"{of_parquet}; {sizes_told}"
     for name in () if of_parquet else other_rows(document, table, files, "parquet"):

@@ -401,9 +401,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
     interval, computed = criterion.interval, interval_part(criterion, n, bounds)
     if interval is None or computed is None:
         return interval is None and computed is None
-    same = (interval.how, interval.level) == (computed.how, computed.level) and (interval.high is None) == (
-        computed.high is None
-    )
+    same = (interval.how, interval.level, interval.high is None) == (computed.how, computed.level, computed.high is None)
     if interval.how not in ("noise", "noise and selection"):  # sums, which are equal on all machines
         return same and (interval.low, interval.high) == (computed.low, computed.high)
     return same and _near(interval.low, computed.low) and _near(interval.high or 0, computed.high or 0)

@@ -168,9 +168,8 @@ def written(
     """
     dataset = Dataset.of(document, sizes)
     shared = OfAllLanguages.of(document, table)
-    pages = {
-        page_name(document, language): page_bytes(document, table, language, shared) for language in document.card.languages
-    }
+    languages = document.card.languages
+    pages = {page_name(document, language): page_bytes(document, table, language, shared) for language in languages}
     return {
         "datapackage.json": datapackage_bytes(document, dataset),
         **scripts(document),

@@ -300,9 +300,8 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
     sums = []
     for first, second in _pairs(len(columns)):
         names = _names(columns, first, second)
-        sums.append(
-            Sums(columns=names, weights=np.rint(_exact(names, first == second, facts) * _FINEST)[None].astype(np.int64))
-        )
+        weights = np.rint(_exact(names, first == second, facts) * _FINEST)[None].astype(np.int64)
+        sums.append(Sums(columns=names, weights=weights))
     return sums
 
 

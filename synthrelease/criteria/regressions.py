@@ -191,9 +191,8 @@ class RegressionCoefficients(Criterion):
                     f"a column {name!r} without missing values whose only alternative in use is that of the "
                     "representation, because moments of pairs of columns answer"
                 )
-                yield Mistake(
-                    "answered_by", expected, "missing values" if lacking else f"also {listing(sorted(other_alternatives))}"
-                )
+                found = "missing values" if lacking else f"also {listing(sorted(other_alternatives))}"
+                yield Mistake("answered_by", expected, found)
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = list[Mistake]()

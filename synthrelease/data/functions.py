@@ -59,9 +59,8 @@ def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[Publish
     for pair in (columns_named for columns_named in of_columns if len(columns_named) == 2):
         held = [rule for columns_named, some in of_columns.items() if columns_named <= pair for rule in some]
         for upper, lower in permutations(sorted(pair)):
-            if all(
-                _follows(held, upper_bins, lower_bins) for upper_bins, lower_bins in product(columns[upper], columns[lower])
-            ):
+            binnings = product(columns[upper], columns[lower])
+            if all(_follows(held, upper_bins, lower_bins) for upper_bins, lower_bins in binnings):
                 yield upper, (lower,)
 
 

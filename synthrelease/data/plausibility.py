@@ -150,9 +150,8 @@ class Plausibility:
                     continue
                 order = np.argsort(into, kind="stable")
                 bins, starts = np.unique(into[order], return_index=True)
-                merged = np.zeros(
-                    (*allowed.shape[:axis], transformation.layout.sizes[column], *allowed.shape[axis + 1 :]), dtype=bool
-                )
+                shape = (*allowed.shape[:axis], transformation.layout.sizes[column], *allowed.shape[axis + 1 :])
+                merged = np.zeros(shape, dtype=bool)
                 merged[(slice(None),) * axis + (bins,)] = np.logical_or.reduceat(allowed.take(order, axis), starts, axis)
                 allowed = merged
             masks.append(Mask(columns=mask.columns, forbidden=~allowed))
@@ -232,9 +231,8 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
     if math.prod(shape) > MAX_MASK_CELLS:
-        raise RuleError(
-            f"rules that connect at most {MAX_MASK_CELLS} cells", f"{math.prod(shape)} over {listing(sorted(names))}"
-        )
+        found = f"{math.prod(shape)} over {listing(sorted(names))}"
+        raise RuleError(f"rules that connect at most {MAX_MASK_CELLS} cells", found)
     axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
     forbidden = np.zeros(shape, dtype=bool)
 

@@ -315,9 +315,8 @@ class _Parser:
             label = self._take(f"a category of {name!r} in quotes", "text")
             categories = domain.categories
             if categories and label not in domain.labels:
-                raise RuleError(
-                    f"a category of {name!r} ({listing(categories)})", repr(cut(label, 60)), closest(label, categories)
-                )
+                expected = f"a category of {name!r} ({listing(categories)})"
+                raise RuleError(expected, repr(cut(label, 60)), closest(label, categories))
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):
             raise RuleError(f"< or >= for the real numbers of {name!r}", repr(as_written))

@@ -121,8 +121,6 @@ def count_texts(
 def normal_form(text: str | None, policy: InputTable, missing: Collection[str] = ()) -> str:
     """Return the form in which a text is counted; "" for a missing value."""
     stripped = "" if text is None else text.strip()
-    return (
-        ""
-        if stripped in policy.missing_values or stripped in missing
-        else (number_form(stripped, policy.decimal) or stripped)[:LONGEST]
-    )
+    if stripped in policy.missing_values or stripped in missing:
+        return ""
+    return (number_form(stripped, policy.decimal) or stripped)[:LONGEST]

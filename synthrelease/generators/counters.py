@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -127,16 +127,14 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))
         earlier = by_count.get(counted)
-        by_count[counted] = (
-            rule
-            if earlier is None
-            else RecordRule(
+        if earlier is not None:
+            rule = RecordRule(
                 rule=Any((earlier.rule, rule.rule)),
                 places={**earlier.places, **rule.places},
                 of_bins={**earlier.of_bins, **rule.of_bins},
                 ranges={**earlier.ranges, **rule.ranges},
             )
-        )
+        by_count[counted] = rule
     return list(by_count.values())
 
 
@@ -195,7 +193,7 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
         if step.before is not None:
             breaks = (into < 0).reshape(len(into), -1).all(axis=1)
             into = into[~breaks]
-        shortened.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
+        shortened.append(replace(step, into=into, size=size))
     return shortened[::-1], end
 
 
@@ -250,9 +248,8 @@ def _part(
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
     """Return whether a part is true for each record, and whether the part is false."""
-    is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
-    is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
-    return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))
+    true, false = (replace(rule, rule=wanted).forbidden(list(digits)) for wanted in (part, Not(part)))
+    return true, false
 
 
 def _enough(count: Count, rule: RecordRule) -> int:

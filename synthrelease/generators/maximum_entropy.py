@@ -135,9 +135,8 @@ class _LeastSquares:
         self._spread = csr_matrix((np.concatenate(shares), np.concatenate(columns), starts), shape=shape)
         self._gather = self._spread.T.tocsr()
         self._found = np.zeros(shape[1])
-        cells = _flat(
-            [np.full(shape, 1 / np.mean(1 / target.variance)) for shape, target in zip(self._shapes, targets, strict=True)]
-        )
+        variances = [1 / np.mean(1 / target.variance) for target in targets]
+        cells = _flat([np.full(shape, variance) for shape, variance in zip(self._shapes, variances, strict=True)])
         self._scale = self._gather @ (1 / cells)
         self._n_cells = len(self._values)
         self._all_sums = [total.value for total in sums]
@@ -395,12 +394,9 @@ class ProportionalFit:
         for child, parent in enumerate(tree.parents):
             if parent >= 0:
                 self._below[parent].append(child)
-        self._at = [
-            [number for number, home in enumerate(self._homes) if home == clique] for clique in range(len(tree.cliques))
-        ]
-        self._tilts = [
-            [tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in range(len(tree.cliques))
-        ]
+        cliques = range(len(tree.cliques))
+        self._at = [[number for number, home in enumerate(self._homes) if home == clique] for clique in cliques]
+        self._tilts = [[tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in cliques]
 
     def margin(self, number: int) -> np.ndarray:
         """Return the shares of the cells of a target."""
@@ -751,12 +747,10 @@ class _Dual:
         for block in self.blocks:
             full = np.zeros(len(block.possible))
             full[block.possible] = parameters[block.place]
-            tables[block.home] = tables[block.home] + spread(
-                full.reshape(block.shape), block.columns, self.tree.cliques[block.home]
-            )
-        for tilt, parameter in zip(
-            self.tilts, parameters[self.start_of_tilts : self.start_of_agreements].tolist(), strict=True
-        ):
+            clique = self.tree.cliques[block.home]
+            tables[block.home] = tables[block.home] + spread(full.reshape(block.shape), block.columns, clique)
+        of_tilts = parameters[self.start_of_tilts : self.start_of_agreements].tolist()
+        for tilt, parameter in zip(self.tilts, of_tilts, strict=True):
             home = self.tree.home(tilt.columns)
             tables[home] = tables[home] + spread(parameter * tilt.scores, tilt.columns, self.tree.cliques[home])
         added = self.agreements.potentials(parameters[self.start_of_agreements :]) if self.agreements else ()

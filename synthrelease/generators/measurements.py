@@ -260,9 +260,8 @@ def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyB
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
     """Return the rare bins that a valid text names, in the order of the text."""
-    return tuple(
-        RareBin(column=layout.index(factor.column), bin=factor.scores.index(Fraction(1))) for factor in read_bins(text)
-    )
+    places = ((layout.index(factor.column), factor.scores.index(Fraction(1))) for factor in read_bins(text))
+    return tuple(RareBin(column=column, bin=bin_) for column, bin_ in places)
 
 
 @lru_cache(maxsize=1_000)
@@ -435,9 +434,8 @@ def spelled_out(formula: str, layout: Layout) -> str:
     if not formula.strip().startswith(BY_CELLS):
         return unfolded(formula)
     weighted = (pair for term in read_terms(formula) for pair in term.weighted(layout))
-    return " + ".join(
-        f"{float(weight):.12g} {':'.join(layout.columns[column] for column in table)}" for table, weight in weighted
-    )
+    named = ((":".join(layout.columns[column] for column in table), weight) for table, weight in weighted)
+    return " + ".join(f"{float(weight):.12g} {table}" for table, weight in named)
 
 
 def _measures(formula: str) -> str:

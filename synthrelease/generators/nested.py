@@ -21,7 +21,7 @@ from pydantic import Field, field_validator
 
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Columns, Layout
-from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.generators.associations import TableNoise, Ties
@@ -193,12 +193,8 @@ class NestedGenerator(MarginalsGenerator):
         Areas are drawn after the other columns. The area of a row depends on the area of the level above, and on the columns in
         tables of its level and of the levels below.
         """
-        ties, others, drawn_after, below = (
-            super().ties(layout),
-            set(self._apart(layout)),
-            list[tuple[int, Columns]](),
-            set[int](),
-        )
+        ties, others = super().ties(layout), set(self._apart(layout))
+        drawn_after, below = list[tuple[int, Columns]](), set[int]()
         areas = [layout.index(name) for name in self.chain]
         for above, area in reversed(list(zip([None, *areas], areas, strict=False))):
             below |= {column for columns in ties.measured if area in columns for column in columns} & others
@@ -315,7 +311,6 @@ def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMar
 def _among(columns: Columns, plausibility: Plausibility) -> Plausibility:
     """Return the rules that concern only these columns, over the layout of these columns."""
     masks = (mask for mask in plausibility.masks if set(mask.columns) <= set(columns))
-    own_masks = tuple(
-        Mask(columns=tuple(columns.index(column) for column in mask.columns), forbidden=mask.forbidden) for mask in masks
-    )
+    places = ((tuple(columns.index(column) for column in mask.columns), mask) for mask in masks)
+    own_masks = tuple(replace(mask, columns=own_columns) for own_columns, mask in places)
     return Plausibility(layout=plausibility.layout.subset(columns), masks=own_masks)

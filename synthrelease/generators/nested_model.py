@@ -258,13 +258,11 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
     for columns in shared_sets([table.columns for table in tables]):
         users = [table for table in tables if set(columns) <= set(table.columns)]
         cells = [table.cells(columns) for table in users]
-        weights = [
-            table.precision / max(float(free_cells.mean()), 1e-9) for table, free_cells in zip(users, cells, strict=True)
-        ]
-        mean = np.sum([weight * table.margin(columns) for weight, table in zip(weights, users, strict=True)], axis=0) / sum(
-            weights
-        )
-        for table, free_cells in zip(users, cells, strict=True):
+        used = list(zip(users, cells, strict=True))
+        weights = [table.precision / max(float(free_cells.mean()), 1e-9) for table, free_cells in used]
+        weighted = [weight * table.margin(columns) for weight, table in zip(weights, users, strict=True)]
+        mean = np.sum(weighted, axis=0) / sum(weights)
+        for table, free_cells in used:
             off = mean - table.margin(columns)
             table.move(columns, np.divide(off, free_cells, out=np.zeros_like(off), where=free_cells > 0))
 

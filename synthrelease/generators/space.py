@@ -80,9 +80,8 @@ class ConfigurationSpace:
         """Return the coarsest common refinement: every bin of every transformation is a union of its bins. Shared measurements
         use these bins.
         """
-        joined = [
-            join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns
-        ]
+        choices = [(column, self.binnings[column.name]) for column in self.schema.columns]
+        joined = [join(column, [column.alternatives[name] for name in names]) for column, names in choices]
         return Transformation(schema=self.schema, binnings=tuple(joined))
 
     def __len__(self) -> int:

@@ -393,20 +393,16 @@ def release_of(
     ------
     BudgetError : for impossible charges.
     """
-    return PublishedRelease(
+    return document.value_of(
+        PublishedRelease,
         folder=folder,
-        title=document.title,
-        description=document.description,
-        n_rows=document.n_rows,
         guarantee=document.guarantee.guarantee(),
-        domain=document.domain,
         charges=document.charges.charge(),
         criteria=tuple(table.score() for table in document.criteria),
         parameters=tuple(part.parameters for part in document.criteria),
         groups=document.released_groups(),
         schema=tuple(part.published() for part in document.columns),
         rules=tuple(document.rules),
-        configuration=document.configuration,
         measurements=measurements,
         measured=NAME in document.files and math.isfinite(document.selection.measured_times),
         intended=tuple(document.intended_queries),
@@ -414,10 +410,7 @@ def release_of(
         weights=None,
         divided_rows=document.divided_rows,
         figures_about=document.figures_about,
-        estimates=document.estimates,
-        models=document.models,
         not_a_sample=document.not_a_sample,
-        design=document.design,
         population=None if document.population is None else document.population.size,
         linked=document.linked,
         functions=document.functions,

@@ -205,9 +205,8 @@ class MeasuredTablePart(Part):
         """
         cost = self.epsilon if self.kind.cost == "epsilon" else self.rho
         if cost is None or None not in (self.epsilon, self.rho) or not Fraction(cost) > 0:
-            raise Unexpected(
-                f"{self.kind.cost}, above 0, of a table with {self.noise} noise", "otherwise", place=":".join(self.columns)
-            )
+            expected = f"{self.kind.cost}, above 0, of a table with {self.noise} noise"
+            raise Unexpected(expected, "otherwise", place=":".join(self.columns))
         return Fraction(cost)
 
 

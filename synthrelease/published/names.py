@@ -158,9 +158,8 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
     """Return the files that earlier versions did not write. Each file comes with a sentence that states this."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
-        without |= {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)} & {
-            *documents(document)
-        }
+        later = {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)}
+        without |= later.intersection(documents(document))
     return {name: f"There is no {name}, because version {document.written_by} did not write it." for name in sorted(without)}
 
 

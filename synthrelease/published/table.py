@@ -568,11 +568,8 @@ def parquet_rows(
     """
     if shape.linked is None:
         return rows_of(_parquet_batches(content, shape, says_synthetic, n_rows), shape)
-    most, roots, of_members = (
-        None if n_rows is None else n_rows * shape.linked.most,
-        shape_of_roots(shape),
-        shape_of_members(shape),
-    )
+    most = None if n_rows is None else n_rows * shape.linked.most
+    roots, of_members = shape_of_roots(shape), shape_of_members(shape)
     read_roots = rows_of(_parquet_batches(content, roots, says_synthetic, n_rows), roots)
     return _wide(read_roots, rows_of(_parquet_batches(members, of_members, says_synthetic, most=most), of_members), shape)
 

@@ -237,9 +237,8 @@ def release(
     progress("reading the private file")
     # an earlier release may have the same rows. the earlier release had noise, so equal rows reveal nothing; a refusal would
     # reveal a fact
-    files = {
-        public_digest(spec.priors[name].path, spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)
-    }
+    plain = [name for name in priors if not name.startswith(RELEASED)]
+    files = {public_digest(spec.priors[name].path, spec, priors[name]) for name in plain}
     private = read_private(spec, data, files | set(public), piece)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)

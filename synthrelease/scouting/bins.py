@@ -149,9 +149,8 @@ def number_bins(
     deviation : standard deviation of the noise of a count.
     """
     ends = [*edges[1:], column.cells[-1].high]
-    cells = [
-        (low, high, count if count > EMPTY * deviation else 0) for low, high, count in zip(edges, ends, counts, strict=True)
-    ]
+    visible = [count if count > EMPTY * deviation else 0 for count in counts]
+    cells = list(zip(edges, ends, visible, strict=True))
     # among some hundred empty cells a few exceed EMPTY by noise alone, and in many columns one exceeds FULL; so the range of
     # the numbers ends with a cell of the first table that has rows in both tables
     seen = [count > EMPTY * deviation for count in first_counts]

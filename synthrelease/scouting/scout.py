@@ -192,9 +192,8 @@ def cap_of(
                 "with --delta 0, --rho has no meaning: expected no --rho, found one. Omit --rho: --cap and --tests determine "
                 "the cost of the scout. Nothing was read."
             )
-        return Cap(
-            epsilon=epsilon, delta=delta, rho=Fraction(0), tests=(1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
-        )
+        tests = (1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
+        return Cap(epsilon=epsilon, delta=delta, rho=Fraction(0), tests=tests)
     kept = KEPT_FOR_TESTS * epsilon if tests is None else tests
     if rho is None:
         rho = rounded_down(rho_within(epsilon, delta) * SHARE / (1 - OF_DEPENDENCE))

@@ -172,9 +172,8 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
         if slot == 1 and of_others(rule):
             continue
         applied = _of_member(rule, table, slot, second)
-        conditions = (
-            frozenset(applied.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([applied.never])
-        )
+        is_divided = not words_of(rule) & {"or", "not"}
+        conditions = frozenset(applied.never.split(" and ") if is_divided else [applied.never])
         if conditions not in distinct:  # for two members with the same conditions, one order is enough
             distinct.add(conditions)
             yield applied

@@ -61,11 +61,8 @@ def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> N
     not_read = [types.is_boolean, types.is_time, is_uuid, *([] if dates else [types.is_date, types.is_timestamp])]
     if any(is_of(values) for is_of in not_read):
         type_name = "a UUID" if is_uuid(values) else f"the {format_name} type {_TYPE_NAME.match(str(values))[0]}"  # type: ignore[index]
-        advice = (
-            ""
-            if dates or not (types.is_date(values) or types.is_timestamp(values))
-            else (' To use the year of the date, set part = "year" for the column in the configuration.')
-        )
+        advice = ' To use the year of the date, set part = "year" for the column in the configuration.'
+        advice = "" if dates or not (types.is_date(values) or types.is_timestamp(values)) else advice
         raise InputError(f"column {name!r}: expected {'dates' if dates else 'numbers'}, found {type_name}.{advice}")
 
 

@@ -72,9 +72,8 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
     ----------
     shortlist : the published forms of the configurations that rounds may draw; None for the whole space of configurations.
     """
-    whole = (
-        dict(tables) if shortlist is None else {**tables, "shortlist": [_plain(configuration) for configuration in shortlist]}
-    )
+    listed = {} if shortlist is None else {"shortlist": [_plain(configuration) for configuration in shortlist]}
+    whole = {**tables, **listed}
     return (json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 

@@ -180,9 +180,7 @@ def grouping(
         actual = f"{wrong[0]!r} in {'two' if times[wrong[0]] else 'none'}"
         raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", actual)
     into = dict(members)
-    return Binning(
-        name=name, labels=tuple(bins), numbers=tuple(None for _ in bins), of_atom=tuple(into[label] for label in labels)
-    )
+    return Binning(name=name, labels=tuple(bins), numbers=(None,) * len(bins), of_atom=tuple(into[label] for label in labels))
 
 
 def _known(field: str, names: Collection[str], labels: Collection[str], what: str = "categories") -> None:
@@ -582,9 +580,8 @@ def _stated_numbers(
         kind, bin_ = "integer" if whole else "real", interval_of[label]
         (low,), (high,) = value_limits(kind, [number], [bin_.lower], [bin_.upper], bounds)
         if not low <= number <= high:
-            raise ColumnError(
-                "numbers", f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}", f"{number:.15g}"
-            )
+            expected = f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}"
+            raise ColumnError("numbers", expected, f"{number:.15g}")
     return dict(numbers)
 
 

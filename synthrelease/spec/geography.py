@@ -109,17 +109,14 @@ def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation
     """
     from synthrelease.generators.measurements import AreaNoise, area_noise  # here, because few configurations have areas
 
-    families, noise = (
-        [GENERATORS[str(settings["family"])] for settings in release.generators],
-        dict[str, tuple[AreaNoise, ...]](),
-    )
+    families = [GENERATORS[str(settings["family"])] for settings in release.generators]
+    noise = dict[str, tuple[AreaNoise, ...]]()
     pure = all(family.guarantee == "pure" for family in families)
     for family, settings in zip(families, release.generators, strict=True):
         if not issubclass(family, MeasuringGenerator) or (family.guarantee == "pure") != pure:
             continue
-        generator = family.model_validate(
-            {key: listed[0] if isinstance(listed, list) else listed for key, listed in settings.items()}
-        )
+        first = {key: listed[0] if isinstance(listed, list) else listed for key, listed in settings.items()}
+        generator = family.model_validate(first)
         part = generator.part(generator.charge(release.budget.generation))
         costs = generator.measured_tables(binnings.layout, part)
         noise[generator.family] = area_noise(table.chain, binnings.layout, costs, generator.noise)

@@ -41,9 +41,8 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
         released = [name for name in linked.order if name in sources]
         chosen = f"the first {linked.most}, ordered by {listing(linked.order)} (equal ones by their released values)"
         lean = "towards roots with few members"
-        lean += (
-            f", and statistics of {listing(released)}, which is released, describe only the first members" if released else ""
-        )
+        if released:
+            lean += f", and statistics of {listing(released)}, which is released, describe only the first members"
     else:
         chosen = f"the {linked.most} whose released values come first, because [members] states no order"
         lean = "towards these values"

@@ -110,10 +110,8 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
         return None
     if plan.year == year.year:
         problems.add(path, f"a release of another year than {year.year}", "a release of this year")
-    guarantee = document.guarantee
-    return PaidYear(
-        year=plan.year, again=plan.again, paid=Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
-    )
+    paid = Loss(Fraction(document.guarantee.epsilon_exact), Fraction(document.guarantee.delta_exact))
+    return PaidYear(year=plan.year, again=plan.again, paid=paid)
 
 
 def promise_text(year: YearOfSeries) -> str:

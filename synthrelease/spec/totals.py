@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -159,9 +160,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     shape = tuple(len(names) for names in labels)
     if math.prod(shape) > MOST_CELLS:
         raise Unexpected(f"at most {MOST_CELLS} combinations of groups", f"{math.prod(shape)}")
-    cells = [
-        tuple(names[group] for names, group in zip(labels, groups_of_cell, strict=True)) for groups_of_cell in np.ndindex(shape)
-    ]
+    cells = list(product(*labels))
     missing = [cell for cell in cells if cell not in totals]
     if missing:
         raise Unexpected("a total for every combination of groups (0 if empty)", f"none for {' and '.join(missing[0])}")

@@ -193,9 +193,8 @@ def kept_in_trial(spec: ReleaseSpec) -> str:
     """Return the sentence of [not_promised] on the associations that a trial preserved. Return `WITHHELD` if the files were
     changed since that trial. A sentence that no draft wrote is returned unchanged.
     """
-    return spec.not_promised.kept and (
-        spec.not_promised.kept if trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
-    )
+    kept = spec.not_promised.kept
+    return kept if not kept or trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:

@@ -256,9 +256,7 @@ def example(document: ReleaseDocument) -> str:
         return intended
     columns = {column.name: column for column in document.columns}
     table = [columns[name] for name in max(part.together, key=len)]
-    numbered = [
-        candidate.name for candidate in table if all(bin_.number is not None or bin_.missing for bin_ in candidate.bins)
-    ]
+    numbered = [column.name for column in table if all(bin_.number is not None or bin_.missing for bin_ in column.bins)]
     if not numbered:
         return f"share {table[0].name} == '{table[0].bins[0].label}'"
     by = next((candidate.name for candidate in table if candidate.name != numbered[-1]), None)

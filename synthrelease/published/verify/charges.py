@@ -201,12 +201,9 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         found = f"the margin {domain.margin} and the shortfall {domain.shortfall}"
         yield f"domain: it states {found}; right are the margin {margin} and the shortfall {shortfall}"
     several = domain.persons is not None and records > 1
-    of_file = [
-        column for column in document.columns if column.source
-    ]  # the other columns follow from these columns and exclude no row
-    dropped = (
-        secret or several or bool(document.raw_rules) or any("drop" in (column.missing, column.outside) for column in of_file)
-    )
+    # columns without a source follow from the others and exclude no row
+    drops = any("drop" in (column.missing, column.outside) for column in document.columns if column.source)
+    dropped = secret or several or bool(document.raw_rules) or drops
     if not dropped and domain.way in ("counted", "exact"):
         yield f"domain: the rules exclude no row, so the number of rows cannot be {domain.way!r}"
     if dropped and domain.way == "whole":

@@ -85,9 +85,8 @@ def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answe
 
 def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool:
     width = float(term.high or 0) - float(term.low or 0)
-    return abs(float(term.estimate or 0) - computed) <= (_NEAR if answer.kind == "slope" else 1e-4) * width + 1e-5 * abs(
-        computed
-    )
+    share = _NEAR if answer.kind == "slope" else 1e-4
+    return abs(float(term.estimate or 0) - computed) <= share * width + 1e-5 * abs(computed)
 
 
 def _of_groups(model: ModelPart) -> dict[str, float]:

@@ -290,9 +290,8 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
         yield f"{MEASUREMENTS}: this file must exist if, and only if, [selection] publishes measurements"
     if selection.shared_measurements != (settings.measurements == "shared"):
         yield "selection: the measurements differ from the specification"
-    joint = (
-        None if selection.joint_test is None else (selection.joint_test.epsilon_exact, selection.joint_test.false_acceptance)
-    )
+    test = selection.joint_test
+    joint = None if test is None else (test.epsilon_exact, test.false_acceptance)
     if joint != (None if settings.test_epsilon is None else (str(settings.test_epsilon), str(settings.false_acceptance))):
         yield "selection: joint test: its epsilon or its false acceptance differs from the specification"
     bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)

@@ -438,9 +438,8 @@ class OrderedMask:
         if not self.missing:
             return values
         inside = (position > -0.5) & (position < self.present - 0.5)
-        scaled = (
-            np.exp(np.minimum(nearest[:, 0] ** 2 / (2 * self.sd**2), 600.0)) * math.sqrt(2 * math.pi) * self.sd / self.present
-        )
+        density = np.exp(np.minimum(nearest[:, 0] ** 2 / (2 * self.sd**2), 600.0))
+        scaled = density * math.sqrt(2 * math.pi) * self.sd / self.present
         of_value = np.where(is_gap[:, None], 1 - self.kept, self.kept * values)
         of_gap = np.where(is_gap, self.kept, (1 - self.kept) * np.where(inside, scaled, 0.0))
         return np.column_stack([of_value, of_gap])

@@ -223,10 +223,8 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
 def _wrong_share(original: Counts, swapped: Counts) -> float:
     """Return (1/2n) sum over the cells of either table of |r - s|."""
     union = original + swapped
-    at = [table.find(union.bins) for table in (original, swapped)]
-    counts = [
-        np.where(position >= 0, table.counts[position], 0) for position, table in zip(at, (original, swapped), strict=True)
-    ]
+    at = [(table.counts, table.find(union.bins)) for table in (original, swapped)]
+    counts = [np.where(position >= 0, of_table[position], 0) for of_table, position in at]
     return float(np.abs(counts[0] - counts[1]).sum()) / (2 * original.total)
 
 

@@ -630,9 +630,8 @@ class Desk:
             spec = self.files.spec(self.files.texts())
         except (SynthreleaseError, OSError):  # the page reports the error
             return self.page(name, {}, 422)
-        return self.page(
-            name, {}, 422, refusals={control: refusal(error, name, control, spec) for control, error in causes.items()}
-        )
+        refusals = {control: refusal(error, name, control, spec) for control, error in causes.items()}
+        return self.page(name, {}, 422, refusals=refusals)
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
         """Return the action of a button that does more than edit settings. The result is None for a button that only edits
@@ -818,9 +817,8 @@ def application(desk: Desk, origin: str) -> Guard:
         **{name: partial(desk.page, name) for name in SCREENS},
     }
     routes = [Route(f"/{name}", endpoint(page), methods=["GET"]) for name, page in pages.items()]
-    routes += [
-        Route(f"/{name}", endpoint(partial(desk.change, name)), methods=["POST"]) for name in SCREENS if name not in READ_ONLY
-    ]
+    changing = (name for name in SCREENS if name not in READ_ONLY)
+    routes += [Route(f"/{name}", endpoint(partial(desk.change, name)), methods=["POST"]) for name in changing]
     routes.append(Route("/start", endpoint(desk.draft), methods=["POST"]))
     screens = Starlette(routes=routes)
     screens.router.redirect_slashes = False  # a redirect would decode the address before `fields` does

@@ -240,9 +240,9 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
     treatment = f"are in the bin {column.missing_label!r}" if column.missing == "bin" else "are excluded"
     sentences = [f"{public.gaps / rows:.1%} of the public rows have no value and {treatment}."] if public.gaps else []
     beyond = "beyond the limits" if column.bounds is not None else "in no category"
-    return sentences + (
-        [f"{public.others / rows:.1%} of the public rows are {beyond} and are excluded."] if public.others else []
-    )
+    if public.others:
+        sentences.append(f"{public.others / rows:.1%} of the public rows are {beyond} and are excluded.")
+    return sentences
 
 
 def _off(grouping: GroupingError) -> str:
@@ -434,9 +434,8 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
     context |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, rehearsed)}
     shortlist = rehearsed.folder / "shortlist.toml"
     context["unnamed"] = unnamed_pairs(spec, shortlist) if shortlist.is_file() else ()
-    context["shortlisted"] = [
-        configuration for configuration in document.get("configurations", []) if configuration.get("shortlisted")
-    ]
+    configurations = document.get("configurations", [])
+    context["shortlisted"] = [configuration for configuration in configurations if configuration.get("shortlisted")]
     return context
 
 
@@ -665,9 +664,8 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
     if not rows:
         return context
     if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
-        return context | {
-            "wrong": f"Expected a whole number of rows, such as 50, for a count of the list, found {rows[:40]!r}."
-        }
+        wrong = f"Expected a whole number of rows, such as 50, for a count of the list, found {rows[:40]!r}."
+        return context | {"wrong": wrong}
     needed = cheapest_for(spec, name, float(rows))
     if needed is None:
         return context | {"wrong": "No budget gives a count with so small an error. Enter a larger number of rows."}

@@ -666,9 +666,8 @@ def propose(
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
         return Proposal(wanted=aim.nothing, offers=ordered)
-    endless = replace(
-        spec.with_budget(generation=chosen.generation), selection_rule=SelectionRule(stop_probability=Fraction(0))
-    )
+    rule = SelectionRule(stop_probability=Fraction(0))
+    endless = replace(spec.with_budget(generation=chosen.generation), selection_rule=rule)
     return Proposal(
         wanted=aim.nothing,
         offers=ordered,

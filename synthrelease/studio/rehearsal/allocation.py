@@ -789,9 +789,8 @@ class Search:
         numbers = range(self._next_number, self._next_number + per_population)
         self._next_number += per_population
         specs = [self._divisible.spec_with(allocation) for allocation in allocations]
-        return self._run_tries(
-            [(*placed, population, numbers) for placed in enumerate(specs) for population in populations], phase
-        )
+        tasks = [(*placed, population, numbers) for placed in enumerate(specs) for population in populations]
+        return self._run_tries(tasks, phase)
 
     def _run_tries(self, tasks: Sequence[_Asked], phase: str) -> list[list[Try]]:
         """Run the requested tries, and return the tries of every specification, in order."""

@@ -145,6 +145,9 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
     )
 
 
+_INSTEAD = "to include the method, compare on a random sample"
+
+
 @one_thread
 def compare_baseline(
     trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
@@ -155,23 +158,14 @@ def compare_baseline(
     start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
     if file.table.total * columns > MOST_VALUES:
-        return (
-            not_made(
-                method,
-                f"the method works row by row, and the table has {file.table.total:,} rows of {columns} columns, more than "
-                f"{MOST_VALUES:,} values; to include the method, compare on a random sample",
-            ),
-        )
+        size = f"{file.table.total:,} rows of {columns} columns, more than {MOST_VALUES:,} values"
+        return (not_made(method, f"the method works row by row, and the table has {size}; {_INSTEAD}"),)
     try:
         tables = maker.tables(file)
     except (ValueError, np.linalg.LinAlgError) as error:
         return (not_made(method, str(error)),)
     except MemoryError:
-        return (
-            not_made(
-                method, "this machine has too little memory for this method; to include the method, compare on a random sample"
-            ),
-        )
+        return (not_made(method, f"this machine has too little memory for this method; {_INSTEAD}"),)
     taken = process_time() - start
     results = [judged(trials, index, comparison, method, table) for table in tables]
     return tuple(replace(result, seconds=taken / len(results)) for result in results)
@@ -420,12 +414,10 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
 def configuration_words(comparison: MethodComparison) -> str:
     """Return a sentence on the configuration whose bins all methods use."""
     label = describe(comparison.spec.space[comparison.configuration])
-    chosen = (
-        "the only configuration" if len(comparison.spec.space) == 1 else f"the best of {comparison.tried} configurations tried"
-    )
-    return f"{comparison.n_rows:,} public rows, {comparison.copies} tables of each method, on the bins of {chosen}" + (
-        f": {label}" if label else ""
-    )
+    is_alone = len(comparison.spec.space) == 1
+    chosen = "the only configuration" if is_alone else f"the best of {comparison.tried} configurations tried"
+    chosen += f": {label}" if label else ""
+    return f"{comparison.n_rows:,} public rows, {comparison.copies} tables of each method, on the bins of {chosen}"
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:

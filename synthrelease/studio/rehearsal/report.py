@@ -298,24 +298,21 @@ class RehearsalReport:
 
 def page(rehearsal: Rehearsal, noise_level: float) -> str:
     """Return report.html, a page that needs no other file."""
-    return (
-        templates(Path(__file__).parent / "templates", __file__)
-        .get_template("report.html")
-        .render(
-            report=RehearsalReport(rehearsal=rehearsal, noise_level=noise_level),
-            say=Sentences.of(rehearsal),
-            percent=percent,
-            exact=decimal_text,
-            rounded=short,
-            epsilon=epsilon_text,
-            rounds=rounds_text,
-            plain=words,
-            describe=describe,
-            lines=lines,
-            statistic=statistic,
-            below_zero=below_zero,
-            projection_advice=projection_advice,
-        )
+    template = templates(Path(__file__).parent / "templates", __file__).get_template("report.html")
+    return template.render(
+        report=RehearsalReport(rehearsal=rehearsal, noise_level=noise_level),
+        say=Sentences.of(rehearsal),
+        percent=percent,
+        exact=decimal_text,
+        rounded=short,
+        epsilon=epsilon_text,
+        rounds=rounds_text,
+        plain=words,
+        describe=describe,
+        lines=lines,
+        statistic=statistic,
+        below_zero=below_zero,
+        projection_advice=projection_advice,
     )
 
 

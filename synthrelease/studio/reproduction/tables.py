@@ -37,9 +37,8 @@ Rows = list[list[str]]
 
 def markdown(columns: Sequence[str], rows: Rows) -> str:
     """Return a table as Markdown."""
-    return "\n".join(
-        "| " + " | ".join(cell or "–" for cell in line) + " |" for line in [columns, ["---"] * len(columns), *rows]
-    )
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(cell or "–" for cell in line) + " |" for line in lines)
 
 
 def like(value: float, text: str) -> str:
