@@ -824,9 +824,8 @@ def _quantile(column: PublishedColumn, label: str, shares: list[Average], level:
     ends = [_ends(share, level, part) for share in shares]
 
     def between(low: int, high: int) -> tuple[int, int]:
-        first = next(
-            (bin_ for bin_, interval in zip(bins, ends, strict=False) if interval[high] >= part - _TIE), column.present - 1
-        )
+        reaching = (bin_ for bin_, interval in zip(bins, ends, strict=False) if interval[high] >= part - _TIE)
+        first = next(reaching, column.present - 1)
         last = next((bin_ for bin_ in reversed(bins[1:]) if ends[bin_ - 1][low] <= part + _TIE), 0)
         return min(first, last), max(first, last)
 

@@ -258,9 +258,8 @@ class MeasuredModels:
             around = max(0.0, float(moments.values[size, size] - theta @ b)) / max(1.0, float(a[0, 0]) - size)
             return UNEQUAL * around * max(0.0, float(h @ a @ h))
 
-        of_file, of_population = coefficients(
-            moments, self._noise(model), [1.0] * size, spread, (self.kept.left_out, survey.factor)
-        )
+        factors = self.kept.left_out, survey.factor
+        of_file, of_population = coefficients(moments, self._noise(model), [1.0] * size, spread, factors)
         averages, unit = [], self._unit(model.answer)
         for factor, file, population in zip((None, *model.factors[:-1]), of_file, of_population, strict=True):
             name = CONSTANT if factor is None else factor.column if isinstance(factor, Value) else factor.text
@@ -440,9 +439,8 @@ def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups
     """
     value, level = model.answer, 0.95
     if model.by_group:
-        noises = Noises(
-            laws=(DiscreteLaplace(float(2 * SHARES / measured.of_table)),), law=np.zeros(2, dtype=np.int64), count=np.ones(2)
-        )
+        law = DiscreteLaplace(float(2 * SHARES / measured.of_table))
+        noises = Noises(laws=(law,), law=np.zeros(2, dtype=np.int64), count=np.ones(2))
         one = half_width(noises, np.array([-0.5, 0.5]) / SHARES, 0.0, level)
         return [(value.column, 2 * value.half * one * n_groups / n)]
     block, epsilon = next((block, epsilon) for block, epsilon in measured.blocks if model.functions[0] in block)

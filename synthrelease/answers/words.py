@@ -344,11 +344,9 @@ def _line_of_two(answer: Estimate, term: Term) -> list[str]:
 def _header(answer: Estimate) -> list[str]:
     if answer.kind == "share":
         counted = "weighted count" if answer.weighted else f"{answer.of} of the file"
-        own = (
-            [*_OF_BINS, _OWN_VALUES[0], counted, _OWN_VALUES[1]]
-            if answer.by_bins
-            else ["estimate", "the file", counted, "population"]
-        )
+        own = ["estimate", "the file", counted, "population"]
+        if answer.by_bins:
+            own = [*_OF_BINS, _OWN_VALUES[0], counted, _OWN_VALUES[1]]
         return _shown(answer, ["", *own, ""])
     if answer.kind in QUANTILES:
         return _shown(answer, ["", "estimated bin", "interval of bins", *_OWN_VALUES, ""])

@@ -220,9 +220,8 @@ def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
     """Return the document with the checksums of further data files."""
-    return document.model_copy(
-        update={"files": {**document.files, **{name: sha256(content) for name, content in files.items()}}}
-    )
+    digests = {name: sha256(content) for name, content in files.items()}
+    return document.model_copy(update={"files": {**document.files, **digests}})
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:

@@ -51,13 +51,11 @@ def _r(document: ReleaseDocument) -> bytes:
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
     """Return, for each criterion, the released value, the threshold, and the ends of the interval for the exact value."""
-    ends = [
-        (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
-        for criterion in document.criteria
-    ]
-    return [
-        (criterion.value, criterion.threshold, *interval) for criterion, interval in zip(document.criteria, ends, strict=True)
-    ]
+    lines = []
+    for criterion in document.criteria:
+        ends = (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
+        lines.append((criterion.value, criterion.threshold, *ends))
+    return lines
 
 
 @dataclass(frozen=True, kw_only=True)

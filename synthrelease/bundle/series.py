@@ -86,11 +86,8 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []
-    last = max(
-        (release for release in years if (release.year or 0) < part.years.year),
-        key=lambda release: release.year or 0,
-        default=None,
-    )
+    before = [release for release in years if (release.year or 0) < part.years.year]
+    last = max(before, key=lambda release: release.year or 0, default=None)
     earlier = {} if last is None else {release.question: release for release in last.estimated}
     sentences_ = []
     for intended in estimates.intended:

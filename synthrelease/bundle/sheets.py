@@ -194,10 +194,8 @@ def claim(document: ReleaseDocument) -> str:
         files = f"{numbers.figure(domain.file_rows or document.rows_worked_with)} roots"
         differ = f"one {'root' if person.unit == 'record' else person.unit} with all its members"
     elif domain.file_rows is None:
-        files, differ = (
-            f"which the public rules keep exactly {numbers.figure(document.rows_worked_with)} rows",
-            f"one {person.unit}, which the rules keep in both files",
-        )
+        files = f"which the public rules keep exactly {numbers.figure(document.rows_worked_with)} rows"
+        differ = f"one {person.unit}, which the rules keep in both files"
     else:
         files, differ = f"{numbers.figure(domain.file_rows)} rows", f"one {person.unit}"
     plus = "" if delta == "0" else f", plus delta = {numbers.without_exponent(float(Fraction(delta)))}"

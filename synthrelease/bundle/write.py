@@ -263,8 +263,7 @@ def read_password(path: Path | None) -> bytes | None:
 
 def _write_signed(path: Path, content: bytes) -> None:
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
-            file.write(content)
+        _write(path, [content])
         return
     except OSError as error:
         problem = error.strerror

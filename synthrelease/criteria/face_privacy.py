@@ -114,11 +114,9 @@ class RareRowsExplained(Explanation[RareRows]):
 
     def sentence(self, facts: PublicFacts) -> str:
         columns, least = self.about.columns, self.about.minimum_count
-        counted = (
-            f"different rows that occur fewer than {least} times"
-            if columns is None
-            else f"combinations of bins of any {columns} columns that occur, but fewer than {least} times"
-        )
+        counted = f"different rows that occur fewer than {least} times"
+        if columns is not None:
+            counted = f"combinations of bins of any {columns} columns that occur, but fewer than {least} times"
         return f"The number of {counted}. The criterion looks at released rows only and needs no noise."
 
     def public_figure(self, facts: PublicFacts) -> float:

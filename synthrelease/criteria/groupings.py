@@ -141,11 +141,9 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
     group.
     """
     column = facts.by_name[name]
-    groups = (
-        np.array([group.inside for group in facts.groups[name]])
-        if name in facts.groups
-        else np.eye(len(column.labels), dtype=bool)
-    )
+    groups = np.eye(len(column.labels), dtype=bool)
+    if name in facts.groups:
+        groups = np.array([group.inside for group in facts.groups[name]])
     values = np.arange(len(column.labels)) < column.present
     return (groups & values)[(groups & values).any(axis=1)]
 

@@ -218,12 +218,10 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
     def sentence(self, facts: PublicFacts) -> str:
         low, high = self.about.range
         name = words(self.about.column)
-        means = (
-            f"the mean of {name} in the released table, by the numbers that stand for its bins, and in the original records, "
-            "by their own values"
-            if self.about.values == "own"
-            else f"released and original mean of the numbers that stand for the bins of {name}"
-        )
+        means = f"released and original mean of the numbers that stand for the bins of {name}"
+        if self.about.values == "own":
+            means = f"the mean of {name} in the released table, by the numbers that stand for its bins, and in the original "
+            means += "records, by their own values"
         return (
             f"The largest difference between {means}, {self.over(facts)}. Values count as {in_words(low)} to {in_words(high)}"
             f"{facts.grid_of(self.about.own_values_of)}; rows without a value do not count."

@@ -71,9 +71,8 @@ class Margin:
     def cell_name(self, cell: int) -> str:
         """Return the name of a cell, such as "age 65+, sex F"."""
         groups = np.unravel_index(cell, self.shape)
-        return ", ".join(
-            f"{column} {labels[group]}" for column, labels, group in zip(self.columns, self.labels, groups, strict=True)
-        )
+        named = zip(self.columns, self.labels, groups, strict=True)
+        return ", ".join(f"{column} {labels[group]}" for column, labels, group in named)
 
     def on(self, transformation: Transformation) -> Margin:
         """Return the same margin for the bins of a transformation. Each bin of a column lies in one group."""

@@ -87,6 +87,29 @@ class PublishedRelease:
     rules : the plausibility rules. Each rule states the combination that `never` occurs, the rows to which the rule
         `applies_to`, and `why`.
     configuration : the drawn transformation, generator and projection.
+    parameters : the settings of each criterion, without name, kind, threshold and epsilon.
+    groups : the groups of bins that criteria compare, by column.
+    codes : (n_rows, n_columns) index of the bin of every row, in every column.
+    measurements : the noisy tables from which the rows were made; None if they are not published.
+    measured : whether published noisy tables limit errors. The tables limit no errors if the number of measurements had no
+        limit.
+    intended : the questions that the release is meant to answer.
+    weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` does not contain
+        them.
+    divided_rows : number of rows of the private file that were divided at random into pieces; None if the rows were not
+        divided.
+    figures_about : the piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all
+        rows.
+    estimates : answers to the intended questions from the noisy tables, with intervals; None if no noisy tables are published.
+    models : sums that were measured to answer stated questions, and these answers; None without such questions.
+    not_a_sample : the reasons in release.json why the rows are no simple random sample of a population.
+    design : the survey design of the private file, if the release states such a design.
+    population : the size of the population of which the private file is a simple random sample, if the release states this
+        size.
+    linked : which columns belong to roots and which columns belong to members, if each row is a root with all its members; None
+        otherwise.
+    functions : columns that other columns determine in every row, each with the determining columns. For example, municipality
+        determines region.
 
     Examples
     --------
@@ -113,51 +136,24 @@ class PublishedRelease:
     charges: Charge
     criteria: tuple[Score, ...]
     parameters: tuple[Mapping[str, Any], ...]
-    """The settings of each criterion, without name, kind, threshold and epsilon."""
     groups: Mapping[str, tuple[Group, ...]]
-    """The groups of bins that criteria compare, by column."""
     schema: tuple[PublishedColumn, ...]
     rules: tuple[RulePart, ...]
     configuration: Mapping[str, Any]
     codes: np.ndarray = field(repr=False)
-    """(n_rows, n_columns) index of the bin of every row, in every column."""
     measurements: Measurements | None = field(default=None, repr=False)
-    """The noisy tables from which the rows were made; None if they are not published."""
     measured: bool = False
-    """Whether published noisy tables limit errors. The tables limit no errors if the number of measurements had no limit."""
     intended: tuple[QuestionTable, ...] = ()
-    """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
-    """The (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` does not contain them."""
-
     divided_rows: int | None = None
-    """Number of rows of the private file that were divided at random into pieces; None if the rows were not divided."""
     figures_about: str = ""
-    """The piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all rows."""
     estimates: EstimatesPart | None = None
-    """Answers to the intended questions from the noisy tables, with intervals; None if no noisy tables are published."""
-
     models: ModelsPart | None = None
-    """Sums that were measured to answer stated questions, and these answers; None without such questions."""
-
     not_a_sample: tuple[NotSample, ...] = ()
-    """The reasons in release.json why the rows are no simple random sample of a population."""
-
     design: DesignPart | None = None
-    """The survey design of the private file, if the release states such a design."""
-
     population: int | None = None
-    """The size of the population of which the private file is a simple random sample, if the release states this size."""
-
     linked: Linked | None = None
-    """Which columns belong to roots and which columns belong to members, if each row is a root with all its members; None
-    otherwise.
-    """
-
     functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Columns that other columns determine in every row, each with the determining columns. For example, municipality
-    determines region.
-    """
 
     def __repr__(self) -> str:
         return (

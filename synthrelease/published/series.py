@@ -167,11 +167,9 @@ def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
     for name in new_columns:
         if name in old_columns:
             yield from _changed_column(old_columns[name], new_columns[name])
-    rules = [{(rule.never, rule.applies_to) for rule in document.rules} for document in (old, new)]
-    yield from (f"A rule is new: never {rule.never}." for rule in new.rules if (rule.never, rule.applies_to) not in rules[0])
-    yield from (
-        f"A rule was removed: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
-    )
+    old_rules, new_rules = ([(rule.never, rule.applies_to) for rule in document.rules] for document in (old, new))
+    yield from (f"A rule is new: never {rule[0]}." for rule in new_rules if rule not in old_rules)
+    yield from (f"A rule was removed: never {rule[0]}." for rule in old_rules if rule not in new_rules)
     if old.minimum_count != new.minimum_count:
         yield f"Every row occurs at least {so_many(new.minimum_count, 'time')}; before, the minimum was {old.minimum_count}."
 

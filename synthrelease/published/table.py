@@ -403,12 +403,11 @@ class ReleasedTable:
     @property
     def shape(self) -> TableShape:
         """Return the description of the columns of the table."""
-        weighted = self.weights is not None
         return TableShape(
             names=self.names,
             labels=self.labels,
             ordered=self.ordered,
-            weighted=weighted,
+            weighted=self.weights is not None,
             marked=self.marked,
             linked=self.linked,
         )
@@ -451,10 +450,8 @@ class ReleasedTable:
             np.concatenate([self.counts.bins[slot[column]][cells] for slot, cells in zip(slots, filled, strict=True)])
             for column in range(len(linked.names))
         ]
-        labels = [self.labels[index] for index in slots[0]]
-        labels = [
-            labels_of[:-1] if name in linked.whole else labels_of for labels_of, name in zip(labels, linked.names, strict=True)
-        ]
+        ends = [-1 if name in linked.whole else None for name in linked.names]  # without the bin of slots without a member
+        labels = [self.labels[index][:end] for index, end in zip(slots[0], ends, strict=True)]
         layout = Layout(columns=linked.names, sizes=tuple(map(len, labels)))
         return ReleasedTable(
             labels=tuple(labels),
@@ -591,9 +588,7 @@ def _parquet_batches(
         file = pq.ParquetFile(source, buffer_size=_BUFFER)
         schema, footer = file.schema_arrow, file.metadata
     except (pa.ArrowException, OSError):
-        file = None
-    if file is None:
-        raise TableError("the file cannot be read as a Parquet file")
+        raise TableError("the file cannot be read as a Parquet file") from None
     if schema.names != shape.header:
         raise TableError(f"the columns are {listing(schema.names) or 'none'}; they must be {listing(shape.header)}")
     if schema.metadata != (METADATA if says_synthetic else None):
@@ -624,8 +619,7 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
     try:
         return next(batches, None)
     except (pa.ArrowException, OSError):
-        pass
-    raise TableError("the file cannot be read as a Parquet file")
+        raise TableError("the file cannot be read as a Parquet file") from None
 
 
 _BUFFER = 2**16  # Bytes of each column that are read at once

@@ -334,9 +334,8 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
         return {place: table.tolist() for place, table in noisy.items()}
 
     numbers = {place: column for place, column in enumerate(columns) if column.kind == "number"}
-    tables = look(
-        "first look", {place: _first_groups(column) for place, column in enumerate(columns) if column.kind != "texts"}
-    )
+    counted = {place: column for place, column in enumerate(columns) if column.kind != "texts"}
+    tables = look("first look", {place: _first_groups(column) for place, column in counted.items()})
     edges = {place: column.second_look(tables[place], deviation) for place, column in numbers.items()}
     again = look("second look", {place: column.groups(edges[place]) for place, column in numbers.items()})
     parts = [

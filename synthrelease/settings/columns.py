@@ -461,12 +461,10 @@ def control_character() -> Unreadable:
 
 def ragged(expected: int, fields: int) -> Unreadable:
     """Return the mistake for a row with another number of fields than the header."""
-    advice = (
-        "The file may be cut off there, or a line break inside a field needs quotes around the field."
-        if fields < expected
-        else "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
-        "row number, the header needs a name for that column too."
-    )
+    advice = "The file may be cut off there, or a line break inside a field needs quotes around the field."
+    if fields >= expected:
+        advice = "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
+        advice += "row number, the header needs a name for that column too."
     return Unreadable(f"{expected} fields, as in the header", str(fields), advice)
 
 

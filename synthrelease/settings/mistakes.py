@@ -102,9 +102,8 @@ def validated(
         shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]
         problems = [_problem(model, item, file, path) for item in shown_first]
     # leave out a missing key whose misspelling is reported, and a table inside of which a mistake is reported
-    misspelt = {
-        f"{problem.path.rpartition('.')[0]}.{problem.suggestion}".lstrip(".") for problem in problems if problem.suggestion
-    }
+    suggestions = ((problem.path.rpartition(".")[0], problem.suggestion) for problem in problems if problem.suggestion)
+    misspelt = {f"{table}.{key}".lstrip(".") for table, key in suggestions}
     inner = [problem.path for problem in problems]
     outer = [path for path in inner if any(other.startswith((f"{path}[", f"{path}.")) for other in inner)]
     return [problem for problem in problems if problem.path not in {*misspelt, *outer}]

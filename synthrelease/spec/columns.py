@@ -465,9 +465,8 @@ def _numeric_column(
         inner |= set(grid.edges)
     atoms = _atoms(sorted(inner), whole, bounds, grid if own_values else None)
     lowest = [atom.lower for atom in atoms]
-    numbers = _stated_numbers(
-        table.numbers, [interval for intervals in parsed.values() for interval in intervals], bounds, whole
-    )
+    every_interval = [interval for intervals in parsed.values() for interval in intervals]
+    numbers = _stated_numbers(table.numbers, every_interval, bounds, whole)
     return Column(
         name=name,
         kind=table.kind,

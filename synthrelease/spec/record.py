@@ -172,9 +172,8 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
     table = columns.get(name)
     if table is None:
         raise RuleError(f"a column ({listing(columns)})", repr(name), closest(name, columns))
-    levels = {
-        name_of_level: groups for name_of_level, groups in (table.alternatives or {}).items() if isinstance(groups, Mapping)
-    }
+    alternatives = (table.alternatives or {}).items()
+    levels = {of_level: groups for of_level, groups in alternatives if isinstance(groups, Mapping)}
     if level not in levels:
         expected = f"a level of {name!r} ({listing(levels)})" if levels else f"before '.{level}', a column that has levels"
         raise RuleError(expected, repr(level if levels else name), closest(level, levels))

@@ -196,9 +196,8 @@ class ReleaseSpec:
     def plan(self) -> Plan:
         """Return the plan of a release: the tree of its charges."""
         once, per_round, figures = self._charges
-        shared = {
-            criterion.charge.name: self.noises[criterion.name] for criterion in self.criteria if criterion.name in self.noises
-        }
+        sharing = (criterion for criterion in self.criteria if criterion.name in self.noises)
+        shared = {criterion.charge.name: self.noises[criterion.name] for criterion in sharing}
         figures = tuple(
             replace(charge, because=shared[charge.name].because(charge.epsilon)) if charge.name in shared else charge
             for charge in figures

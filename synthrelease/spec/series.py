@@ -118,18 +118,14 @@ def promise_text(year: YearOfSeries) -> str:
     """Return sentences on the guarantee for a person over all years."""
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
-    persons = (
-        "each record is in one year and is a different person"
-        if plan.in_all == 1
-        else f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
-    )
+    persons = "each record is in one year and is a different person"
+    if plan.in_all != 1:
+        persons = f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
     delta = f", delta = {decimal_text(promise.delta)}" if promise.delta else ""
-    second = (
-        f" This includes {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
-        f"{decimal_text(plan.fallback_epsilon)}, in years whose first release found no table."
-        if plan.fallbacks
-        else " A year whose release finds no table has no second release."
-    )
+    second = " A year whose release finds no table has no second release."
+    if plan.fallbacks:
+        second = f" This includes {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
+        second += f"{decimal_text(plan.fallback_epsilon)}, in years whose first release found no table."
     return (
         f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to "
         f"{years[-1]}{', a second release' if year.again else ''}). The guarantee for a person over all years is epsilon = "

@@ -166,9 +166,8 @@ def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) 
     left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
     rest = {name: value for name, value in tables.items() if name not in left_out}
     acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
-    acceptance["criteria"] = [
-        {name: value for name, value in table.items() if name != "agreed"} for table in acceptance["criteria"]
-    ]
+    criteria = acceptance["criteria"]
+    acceptance["criteria"] = [{name: value for name, value in table.items() if name != "agreed"} for table in criteria]
     rest["columns"] = {
         column: {name: value for name, value in table.items() if name != "bounds_by"}
         for column, table in rest["columns"].items()

@@ -158,11 +158,9 @@ def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: Kno
     summary = "the table has no weights: as release.json says, it cannot have the totals"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
-        summary = (
-            "the weights are the representative values of their classes"
-            if not part.margins
-            else f"the weighted rows have the totals of {len(part.margins)} margins within {deviation}"
-        )
+        summary = f"the weighted rows have the totals of {len(part.margins)} margins within {deviation}"
+        if not part.margins:
+            summary = "the weights are the representative values of their classes"
     problems = tuple(f"weights: {problem}" for problem in _weight_problems(document, part, bundle.table))
     return Check(name="calibration", found=summary, problems=problems)
 

@@ -418,6 +418,12 @@ class Rehearsed:
     same: bool
     stands: bool
 
+    @property
+    def shortlist(self) -> Path | None:
+        """Return the path of the shortlist; None if the rehearsal has none."""
+        path = self.folder / "shortlist.toml"
+        return path if path.is_file() else None
+
 
 class Rehearsals:
     """The rehearsals of one configuration.

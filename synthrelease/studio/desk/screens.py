@@ -278,13 +278,9 @@ def _frequent(texts: Mapping[str | None, int]) -> str:
 def _stand_ins(column: Column) -> str:
     """Return a text with the representative values of the first four bins; empty for columns without numbers."""
     binning = next(iter(column.alternatives.values()))
-    representatives = [
-        (label, representative)
-        for label, representative in zip(binning.labels, binning.numbers, strict=True)
-        if representative is not None
-    ]
-    texts = ", ".join(f"{label}: {representative:.6g}" for label, representative in representatives[:4])
-    return texts + (", …" if len(representatives) > 4 else "") if column.bounds is not None else ""
+    numbers = zip(binning.labels, binning.numbers, strict=True)
+    texts = [f"{label}: {number:.6g}" for label, number in numbers if number is not None]
+    return ", ".join(texts[:4]) + (", …" if len(texts) > 4 else "") if column.bounds is not None else ""
 
 
 # The screen of a published folder: the report of `verify`, and the card.
@@ -432,8 +428,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
         return context
     document = rehearsed.document
     context |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, rehearsed)}
-    shortlist = rehearsed.folder / "shortlist.toml"
-    context["unnamed"] = unnamed_pairs(spec, shortlist) if shortlist.is_file() else ()
+    context["unnamed"] = unnamed_pairs(spec, rehearsed.shortlist) if rehearsed.shortlist is not None else ()
     configurations = document.get("configurations", [])
     context["shortlisted"] = [configuration for configuration in configurations if configuration.get("shortlisted")]
     return context
@@ -441,9 +436,9 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
     """Return the cheaper plan that a rehearsal of these files confirmed; None if there is none."""
-    shortlist = None if rehearsed is None else rehearsed.folder / "shortlist.toml"
+    shortlist = None if rehearsed is None else rehearsed.shortlist
     try:
-        plan = cheaper_plan(spec, shortlist) if shortlist is not None and shortlist.is_file() else None
+        plan = None if shortlist is None else cheaper_plan(spec, shortlist)
     except SynthreleaseError:
         plan = None
     if plan is None or plan.nothing_high is None:
@@ -531,8 +526,8 @@ def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str
 
     Each of the two texts may be empty.
     """
-    path = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
-    if path is None or not path.is_file():
+    path = None if rehearsed is None or not rehearsed.stands else rehearsed.shortlist
+    if path is None:
         return "", ""
     try:
         narrowed(spec, path)
@@ -657,9 +652,8 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
     if not off:
         return None
     name, rows = query.get("count", ""), query.get("rows", "")
-    counts = [
-        (count, f"one bin of {count}" if count in spec.schema.by_name else count, f"{math.ceil(off[count]):,}") for count in off
-    ]
+    words = {count: f"one bin of {count}" if count in spec.schema.by_name else count for count in off}
+    counts = [(count, words[count], f"{math.ceil(rows_off):,}") for count, rows_off in off.items()]
     context: dict[str, Any] = {"counts": counts, "count": name, "rows": rows, "needed": None, "wrong": ""}
     if not rows:
         return context

@@ -542,9 +542,8 @@ def shares_luck(spec: ReleaseSpec) -> bool:
     """Return whether the rounds of a release share a random result. Such results are measurements, a private fit of a
     criterion, or the division of the rows.
     """
-    return (
-        spec.shared_measurements or spec.options.partition is not None or any(criterion.once() for criterion in spec.criteria)
-    )
+    fits_once = any(criterion.once() for criterion in spec.criteria)
+    return fits_once or spec.shared_measurements or spec.options.partition is not None
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:

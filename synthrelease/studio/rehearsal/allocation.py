@@ -257,9 +257,8 @@ class Divisible:
 
     def _spec_of(self, allocation: Allocation, generation: Fraction) -> ReleaseSpec:
         texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
-        generators = tuple(
-            type(generator).model_validate(generator.model_dump() | texts) for generator in self.spec.space.generators
-        )
+        planned = self.spec.space.generators
+        generators = tuple(type(generator).model_validate(generator.model_dump() | texts) for generator in planned)
         space = replace(self.spec.space, generators=generators)
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 

@@ -425,12 +425,8 @@ class _Search:
         total = sum(weights.values())
         noise = {columns: self.purse.noise(weight / total) for columns, weight in weights.items()}
         exact = {columns: self.exact.get(columns).astype(float) for columns in tables}
-        targets = [
-            Target(
-                columns=columns, values=exact[columns], variance=np.full(exact[columns].shape, noise[columns].variance_above)
-            )
-            for columns in tables
-        ]
+        variance = {columns: np.full(exact[columns].shape, noise[columns].variance_above) for columns in tables}
+        targets = [Target(columns=columns, values=exact[columns], variance=variance[columns]) for columns in tables]
         tree = JunctionTree.of(self.sizes, [*tables, *self.rules])
         base = base_potentials(tree, self.plausibility, None)
         fit = ProportionalFit(tree, base, targets, self.table.total, 1.0, parameters=self._start(tables))

@@ -57,11 +57,8 @@ def askable_in_words(spec: ReleaseSpec) -> str:
     """Return sentences on the questions that readers can ask of the published noisy tables."""
     tables, generator = measured_tables(spec), spec.space.generators[0]
     if not spec.publish_measurements:
-        way = (
-            "set [selection] publish_measurements = true"
-            if tables
-            else f"use a family that measures tables, not {generator.family}"
-        )
+        other_family = f"use a family that measures tables, not {generator.family}"
+        way = "set [selection] publish_measurements = true" if tables else other_family
         if getattr(generator, "pairs", None):
             way = 'remove pairs = "agreements" and set [selection] publish_measurements = true'
         divided = spec.options.partition is not None or spec.options.split is not None

@@ -127,10 +127,9 @@ class StackedDesign:
             digits = stacked.digits(column)
             in_both = np.bincount(digits, weights=rows, minlength=size)
             only = np.bincount(digits, weights=synthetic, minlength=size)
+            # the most frequent bin is the reference, because both tables are most likely to have it
             indicated = np.flatnonzero(in_both)
-            indicated = indicated[
-                indicated != np.argmax(in_both)
-            ]  # the most frequent bin is the reference, because both tables are most likely to have it
+            indicated = indicated[indicated != np.argmax(in_both)]
             blocks.append(sparse.csr_matrix((np.ones(len(rows)), (cells, digits)), shape=(len(rows), size))[:, indicated])
             starts.append(_ONE_SIDED * ((only == in_both).astype(float) - (only == 0))[indicated])
         products = _products(public, stacked)
