@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from synthrelease.criteria import explain
+from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.drafts import (
     MOST_EPSILON,
     NOISE_SHARE,
@@ -250,7 +251,7 @@ def settle(
     A criterion is removed in three cases: independent columns would pass or nearly pass every threshold that fits can meet;
     every such threshold is too large for the statistic; or the noisy test would need too much epsilon. A threshold is a round
     number above the difference of two halves of the file and above the criterion values of `ATTEMPTS` noisy fits, with a margin
-    for the noise of the test.
+    for the noise of the test and, for a median, for another sample.
 
     Parameters
     ----------
@@ -283,8 +284,14 @@ def _settled(
     figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in fits] for i in numbers]
     sensitivities = [max((s for fit in fits if (s := fit.sensitivities[i]) is not None), default=None) for i in numbers]
     settled: list[CriterionDraft | str | None] = [
-        with_threshold(_measured_in(criterion, spec), measures[i], figures[i], sensitivities[i], margin)
-        for i, criterion in enumerate(draft.criteria)
+        with_threshold(
+            _measured_in(drafted, spec),
+            measures[i],
+            figures[i],
+            sensitivities[i],
+            2 * margin * (sensitivities[i] or 0) + _between_samples(_criterion_of(drafted, spec).best_figure, public.total),
+        )
+        for i, drafted in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
     of_bins = [draft_.asks for draft_ in draft.criteria].index("shares of single columns")
@@ -301,11 +308,25 @@ def _settled(
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     """Return a criterion with the unit of its values added to its remark, if they have a unit."""
-    criterion = next(drafted for drafted in spec.criteria if drafted.name == draft.settings["name"])
+    criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; a value below 0 means that a margin is left" if criterion.best_figure < 0 else ""
     in_remark = unit.startswith("share") and "share" in draft.remark and not below
     return replace(draft, remark=f"{draft.remark} (unit: {unit}{below})") if unit and not in_remark else draft
+
+
+def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
+    return next(criterion for criterion in spec.criteria if criterion.name == draft.settings["name"])
+
+
+def _between_samples(best_figure: float, rows: int) -> float:
+    """Return what another sample of the population may add to a criterion value that can be below 0, such as the value of a
+    median: two standard deviations of its rank in a group with half of the rows, as a share of the rows.
+
+    A value below 0 does not show how near the median of another sample is to the edge of its bin. Other criterion values
+    contain the difference of two samples.
+    """
+    return 1 / math.sqrt(rows) if best_figure < 0 else 0.0
 
 
 def one_of_each(
@@ -358,7 +379,7 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
 
 
 def with_threshold(
-    draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, margin: float
+    draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, room: float
 ) -> CriterionDraft | str:
     """Return a criterion with a threshold that fits can meet and with its epsilon, or the reason why it is not drafted.
 
@@ -367,7 +388,7 @@ def with_threshold(
     yardstick : criterion values of a half of the public file and of independent columns.
     fits : criterion values of noisy fits.
     sensitivity : sensitivity of the criterion; None if it has no threshold.
-    margin : margin of the joint test in units of the sensitivity.
+    room : what the threshold adds for the noise of the joint test and for another sample, in the unit of the criterion value.
     """
     name = draft.settings["name"]
     if sensitivity is None:
@@ -376,7 +397,7 @@ def with_threshold(
         return f"{name}: in one fit, a group had no rows to compare"
 
     def above(reached: float) -> float:
-        return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
+        return rounded_up(max(reached, 0) * _ROOM + room)
 
     threshold = above(max(*fits, yardstick.perfect))
     of_pairs = draft.asks == "pairs"

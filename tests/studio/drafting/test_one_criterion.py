@@ -5,12 +5,13 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.drafts import ASKED_FOR, CriterionDraft
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.criteria import with_threshold
+from synthrelease.studio.drafting.criteria import _between_samples, with_threshold
 from synthrelease.studio.drafting.edits import criterion_edits
 from synthrelease.studio.drafting.toml_edit import changed
 from synthrelease.studio.rehearsal.closer_look import Yardstick
@@ -79,3 +80,13 @@ def test_a_threshold_is_a_fraction_of_what_its_figure_is_about(about: float | No
     assert ("too much for a statistic of" in str(found)) != drafted
     if isinstance(found, CriterionDraft):
         assert found.seen.startswith("not above 0 between halves")
+
+
+def test_the_threshold_of_a_median_has_room_for_another_sample() -> None:
+    """In a group with half of the rows, the median of one sample is seldom further than this from the median of another."""
+    rows, random = 1000, np.random.default_rng(1)
+    first, second = np.sort(random.random((2, 4000, rows // 2)))
+    beyond = np.abs((second < first[:, [rows // 4]]).sum(axis=1) - rows // 4) / rows
+    room = _between_samples(CRITERIA["conditional_median"].best_figure, rows)
+    assert 0.03 < (beyond > room).mean() < 0.07
+    assert _between_samples(CRITERIA["conditional_mean"].best_figure, rows) == 0
