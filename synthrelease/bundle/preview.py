@@ -105,7 +105,7 @@ def _noisy(criterion: Criterion) -> bool:
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
     """Return placeholder estimates of the questions that a release is meant to answer."""
     placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
-    intended = [placeholder] * len(spec.questions)
+    intended: list[IntendedEstimatePart | None] = [placeholder] * len(spec.questions)
     return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=intended)
 
 

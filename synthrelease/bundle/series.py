@@ -90,10 +90,9 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
     last = max(before, key=lambda release: release.year or 0, default=None)
     earlier = {} if last is None else {release.question: release for release in last.estimated}
     sentences_ = []
-    for intended in estimates.intended:
-        comparable = intended is not None and intended.question in earlier
-        change = stated_change(earlier[intended.question], intended) if comparable else None
-        if last is not None and intended is not None and change is not None:
+    for intended in filter(None, estimates.intended):
+        change = stated_change(earlier[intended.question], intended) if intended.question in earlier else None
+        if last is not None and change is not None:
             sentences_.append(_change(last, intended, change, float(estimates.level)))
     return sentences_
 
