@@ -192,7 +192,8 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
     """Return sentences on the share of the rows, or of the persons if `of_persons`, that the rules excluded."""
-    text = f"The rules excluded {excluded.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
+    whole = "the persons in the file" if of_persons else "the file"
+    text = f"The rules excluded {excluded.share} of {whole} (estimated with noise)."
     if excluded.many:
         text += (
             " The release describes only the rest. The card names the columns that exclude rows. `synthrelease check --data` "

@@ -341,9 +341,9 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
-                f"There is no option --ledger, but there are ledgers nearby: {names}. If one of them belongs to the data, name "
-                "it with --ledger. Otherwise it does not count this run, although the privacy losses of all runs on the same "
-                "people add up.",
+                f"The option --ledger is missing, but there are ledgers nearby: {names}. If one of them belongs to the data, "
+                "name it with --ledger. Otherwise it does not count this run, although the privacy losses of all runs on the "
+                "same people add up.",
                 style="yellow",
             )
 

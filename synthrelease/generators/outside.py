@@ -66,8 +66,9 @@ class NoisyTables:
 
         Parameters
         ----------
-        columns : as in `table`. scores : public whole numbers between -10^6 and 10^6, one for each cell of the table of these
-            columns. Replacing a record changes the sum by at most the highest minus the lowest score.
+        columns : as in `table`.
+        scores : public whole numbers between -10^6 and 10^6, one for each cell of the table of these columns. Replacing a
+            record changes the sum by at most the highest minus the lowest score.
         share : as in `table`.
         """
         return self._tables.total(self._checked(columns), scores, self._part(share))

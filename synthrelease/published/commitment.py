@@ -33,7 +33,7 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
     """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
-        yield f"that a private file had {rows} rows that the rules keep, and that they were counted"
+        yield f"that {rows} rows of a private file pass the rules and were counted"
     elif (persons := document.domain.persons) is not None:
         yield f"that a private file of {persons} persons was counted, and that the release used {rows} of their rows"
         yield "that each key is one person, and that the first rows of each person were chosen as the specification says"

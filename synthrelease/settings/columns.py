@@ -184,7 +184,7 @@ class InputTable(SpecTable):
     missing_values : texts that stand for a missing value in every column. Spaces around a text do not matter. Your list
         replaces the whole default list, so include the empty text if empty cells are missing values. Example: `missing_values =
         ["", "-9", "unknown"]`.
-    missing : the treatment of missing values, and of texts in a column of numbers or dates. "drop" excludes the row. "bin"
+    missing : the treatment of missing values, and of texts that are no number or no date. "drop" excludes the row. "bin"
         keeps the row and puts the value into a separate bin with the label `missing_label`. "error" refuses the file, after the
         budget was charged. This refusal reveals a fact about a single record, and the guarantee does not cover it. A column may
         have its own setting. Example: `missing = "bin"`.

@@ -245,7 +245,8 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 def without_key(missing_keys: Sequence[str]) -> str:
     """Return the words for rows without a key, with the texts of the key that mean that there is none."""
-    return "rows without a key" + f" (and with the keys {listing(missing_keys)})" * bool(missing_keys)
+    keys = "the key" if len(missing_keys) == 1 else "the keys"
+    return "rows without a key" + f" (and with {keys} {listing(missing_keys)})" * bool(missing_keys)
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:

@@ -206,7 +206,7 @@ POPULATION = '[population]\nsize = 1000000\nsample = "simple random, without rep
 TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes"], n = ["no"] }\n'
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that is not released"),
-    "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected none with \[members\]"),
+    "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected none, because with \[members\]"),
     "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots with other names than"),
     "size": ({'size = "persons"': 'size = "no of"'}, r"members.size: expected a column name"),
     "least": ({"most = 2": "most = 2\nleast = 3"}, r"members.least: expected at most 2"),

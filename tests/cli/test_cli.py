@@ -375,7 +375,8 @@ def test_a_release_takes_no_seed(tmp_path: Path) -> None:
 def test_what_was_left_out_is_of_the_file_or_of_its_persons() -> None:
     """Of 8,000 rows of 4,000 persons half are left out because each person has one; of the persons nobody need be."""
     found = RowsLeftOut.of_count(n_file=4000, n=3898, margin=62)
-    assert excluded_words(found, of_persons=True) == "The rules excluded at most 3% of its persons (estimated with noise)."
+    of_persons = excluded_words(found, of_persons=True)
+    assert of_persons == "The rules excluded at most 3% of the persons in the file (estimated with noise)."
     assert excluded_words(found, of_persons=False) == "The rules excluded at most 3% of the file (estimated with noise)."
     many = RowsLeftOut.of_count(n_file=4000, n=1898, margin=62)
     told = excluded_words(many, of_persons=False)

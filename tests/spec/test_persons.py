@@ -136,7 +136,7 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     code, planned = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0
     assert "'purse' identifies the person of each row" in planned
-    assert "rows without a key (and with the keys '0'), are excluded" in planned
+    assert "rows without a key (and with the key '0'), are excluded" in planned
     assert "The number of persons is published; the number of their rows stays secret." in planned
     code, checked = said_by(monkeypatch, capsys, "check", str(config), "--data", str(data))
     assert code == 0

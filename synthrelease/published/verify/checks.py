@@ -116,7 +116,7 @@ class Report:
         """Return the closing sentences of a verification without problems: what the verification shows, and what it does not
         show.
         """
-        how_far = f" (but {' and '.join(self.left_out)} were not checked)" if self.left_out else ""
+        how_far = f" ({' and '.join(self.left_out)} not checked)" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
         sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
         return " ".join(filter(None, sentences))

@@ -320,8 +320,8 @@ class Answers:
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
     below_zero : the strings in `missing_values` that are negative codes without a label. The other values of the column are a
-        quantity that is not negative. shared : whether another column has many of these strings and is not a key, such as a
-        second diagnosis.
+        quantity that is not negative.
+    shared : whether another column has many of these strings and is not a key, such as a second diagnosis.
     named_by : column of the file from which the labels come; empty if the labels come from the codebook or do not exist.
     """
 

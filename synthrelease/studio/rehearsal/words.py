@@ -264,7 +264,7 @@ def _rounds(value: float) -> str:
 _OPEN = (
     "The configuration does not say how many rows one person can have ([unit]). This rehearsal assumed that every row is a "
     "different person. `plan`, `check` and `release` refuse a configuration without this answer. With a key, a release uses "
-    "fewer rows, used, so rehearse again."
+    "fewer rows, so rehearse again."
 )
 
 
