@@ -143,7 +143,8 @@ def as_texts(array: Any) -> Texts:
         values = whole_array(array)
         low, high = int(values.min()), int(values.max())
         if low >= 0 and high < _NARROW:  # this takes a tenth of the time of comparing the texts, and no memory
-            return Texts(texts=NumberTexts(np.arange(high + 1)), codes=values, typed=True)
+            codes = values.view(np.int64) if values.dtype == np.uint64 else values  # NumPy 1.26 does not count uint64
+            return Texts(texts=NumberTexts(np.arange(high + 1)), codes=codes, typed=True)
         if high - low < _NARROW and max(-low, high) < 2**62:
             codes = (values.astype(np.int64) - low).astype(np.uint16)
             return Texts(texts=NumberTexts(np.arange(low, high + 1)), codes=codes, typed=True)
