@@ -86,6 +86,18 @@ class DateFormat:
                 continue
         return None
 
+    def texts(self, day: date) -> list[str]:
+        """Return the texts of a day in each format, with and without leading zeros, and with the month as Jan, JAN or jan."""
+        month, written = MONTHS[day.month - 1], list[str]()
+        for digits in ("02", ""):
+            ways = (
+                self.text.replace("%Y", f"{day.year:04}")
+                .replace("%m", f"{day.month:{digits}}")
+                .replace("%d", f"{day.day:{digits}}")
+            )
+            written += [way.replace("%b", name) for way in ways.split(OR) for name in (month.title(), month.upper(), month)]
+        return [text for text in dict.fromkeys(written) if self.read(text) == day]
+
     @property
     def example(self) -> str:
         """Return the last day of 2014 in each format."""

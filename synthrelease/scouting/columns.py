@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.data.dates import OR, PARTS, DateFormat
+from synthrelease.data.dates import PARTS, DateFormat
 from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.errors import InputError, listing
 from synthrelease.scouting.codebook import CodebookEntry
@@ -126,7 +126,7 @@ class ScoutedColumn:
             raise ValueError("expected whole dates in order")
         days = days_between(first, last)
         name = next((name for name in PERIODS if len({*map(name, days)}) <= MOST_PERIODS), PERIODS[-1])
-        return {day.strftime(way): name(day) for day in days for way in ways.text.split(OR)}
+        return {text: name(day) for day in days for text in ways.texts(day)}
 
     @property
     def queries(self) -> int:
