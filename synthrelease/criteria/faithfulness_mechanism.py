@@ -93,26 +93,29 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
     Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if a hash of its
     other words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a
-    cell without a similar cell, which only costs time. In tables of many columns, hardly any cell has a similar cell.
+    cell without a similar cell, which only costs time and memory; a second hash finds nearly all such cells. In tables of many
+    columns, hardly any cell has a similar cell.
     """
     if left.layout.has_codes:
         return left, right
     words = [word for word, columns_of_word in enumerate(left.layout.words) if columns & set(columns_of_word)] or [0]
-    shared = [_shared(left, right, word) for word in words]
-    similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
-    for table, keep in zip((left, right), similar, strict=True):
-        for cells in few_rows(len(table), _HASHED_TOGETHER):
-            for of_word, hashed in zip(shared, _hashed(table, words, cells), strict=True):
-                keep[cells] |= of_word[hashed % len(of_word)]
-    return left.keep(similar[0]), right.keep(similar[1])
+    for first_bit in (33, 2):
+        shared = [_shared(left, right, word, first_bit) for word in words]
+        similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
+        for table, keep in zip((left, right), similar, strict=True):
+            for cells in few_rows(len(table), _HASHED_TOGETHER):
+                for of_word, hashed in zip(shared, _hashed(table, words, cells, first_bit), strict=True):
+                    keep[cells] |= of_word[hashed % len(of_word)]
+        left, right = left.keep(similar[0]), right.keep(similar[1])
+    return left, right
 
 
-def _hashed(table: Counts, left_out: Sequence[int], cells: slice) -> Iterator[np.ndarray]:
-    """Yield, for each word that is left out, a 31-bit hash of all other words of some cells."""
+def _hashed(table: Counts, left_out: Sequence[int], cells: slice, first_bit: int) -> Iterator[np.ndarray]:
+    """Yield, for each word that is left out, a 31-bit hash of all other words of some cells. `first_bit` chooses the hash."""
     mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
     every = mixed.sum(axis=0)
     for word in left_out:
-        yield ((every - mixed[word]) >> np.uint64(33)).astype(np.uint32)
+        yield ((every - mixed[word]) >> np.uint64(first_bit)).astype(np.uint32) & np.uint32(2**31 - 1)
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
@@ -127,7 +130,7 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
     return mixed
 
 
-def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
+def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarray:
     """Return a mask of remainders. The mask is True for the hashes that occur in both tables, and for a few other hashes.
 
     The hashes of both tables are sorted, with the table as their last bit. A hash that occurs in both tables then gives two
@@ -139,7 +142,7 @@ def _shared(left: Counts, right: Counts, word: int) -> np.ndarray:
         done = 0
         for side, table in enumerate((left, right)):
             for cells in few_rows(len(table), _HASHED_TOGETHER):
-                (hashed,) = _hashed(table, [word], cells)
+                (hashed,) = _hashed(table, [word], cells, first_bit)
                 hashed = hashed[hashed % steps == start]
                 ends[done : (done := done + len(hashed))] = hashed << 1 | side
         ends = ends[:done]
