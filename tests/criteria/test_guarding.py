@@ -92,7 +92,7 @@ def test_what_guards_a_pair_refuses_the_table_that_lost_it(
 ) -> None:
     tied, free = world_tables(share)
     original, lost = WORLD.counts(tied), WORLD.counts(free)
-    pair = Pair.of(("a", "b"), original.marginal([0, 1]), 100)
+    (pair,) = Pair.of([("a", "b")], original.marginal([0, 1])[None], 100)
     judged = criterion(kind, **{**settings, "threshold": 1 + threshold if kind == "relative_marginal_error" else threshold})
     guards = explain(judged).guards(
         LostPair(columns=frozenset("ab"), distance=pair.distance, largest_cell=pair.largest_cell, n_columns=3)
