@@ -235,7 +235,7 @@ def explained(bound: Bound) -> str:
         f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
         *([f"  There is no bound, because {bound.note}."] if bound.note else []),
         "",
-        "The bounds follow from these limits of the true errors:",
+        "The bounds follow from these limits:",
         *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
         *([f"  - {bound.measured}"] if bound.measured else []),
         "",
@@ -279,7 +279,7 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
         )
     rows = f", {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
     return (
-        f"{score.name}: the true error is at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard "
+        f"{score.name}: the exact value is at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard "
         f"deviation of its noise {score.noise_sd:.2g}, threshold {score.threshold:.4g})"
     )
 

@@ -407,4 +407,4 @@ def test_the_text_gives_answer_bound_and_limits() -> None:
     text = str(bound(release_with(absolute=0.15, mean=0.3), "a == 0 and b == 0"))
     assert "released table   28.57% of the released rows: 2 of 7" in text
     assert "the file         14.29% to 42.86% of its rows, or 1 to 3 rows, confidence 0.95" in text
-    assert "mean: the true error is at most 0.3" in text
+    assert "mean: the exact value is at most 0.3" in text
