@@ -226,7 +226,7 @@ def _accept_lost(config: Path, out: Path) -> None:
 
     acceptance, pairs = accept_lost(config, out / "shortlist.toml")
     words = f"[not_promised] of {acceptance} names {so_many(len(pairs), 'further pair')} now: {', '.join(pairs)}."
-    screen.print(words if pairs else f"The candidates lost no pair that {acceptance} does not name.", soft_wrap=True)
+    screen.print(words if pairs else f"The synthetic tables lost no pair that {acceptance} does not name.", soft_wrap=True)
     screen.print(_fits(load_spec(config), out), soft_wrap=True)
 
 

@@ -448,7 +448,7 @@ class Offender:
     original: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.released} against {self.original}"
+        return f"{self.where}: {self.released} in the synthetic table, {self.original} in the public file"
 
 
 def share(rows: float, of: float) -> str:

@@ -105,8 +105,8 @@ class RehearsalRequest(TableRequest):
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
     attacks : Try attacks with this number of fits. Below 4 there are none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
-    accept_lost : Name the pairs of columns that the candidates lost in [not_promised] of the acceptance file, so that `release`
-        accepts the shortlist. Comments stay.
+    accept_lost : Write the pairs of columns that the synthetic tables lost into [not_promised] of the acceptance file. Then
+        `release` no longer refuses the shortlist because of these pairs. Comments stay.
     design : Make no attempts. Draw samples of PUBLIC and delete answers as [design] says, and show for each intended question
         the errors due to sampling, missing answers and noise.
     width : Stop the attempts of a configuration when the interval for its share of accepted attempts is no wider than this.
@@ -231,7 +231,7 @@ class ScoutRequest:
 
     Attributes
     ----------
-    codebook : Read this public codebook: JSON, CSV with column,code,label,kind,min,max, or a DDI codebook (XML).
+    codebook : Read this public codebook: JSON, CSV with column,code,label,kind,min,max,format, or a DDI codebook (XML).
     data : Read this private file, these files or this database.
     ledger : Charge this ledger of the dataset (see ledger open). The ledger must have the whole cap left.
     cap : Set the epsilon of the scout and the release together.

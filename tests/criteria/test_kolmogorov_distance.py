@@ -57,7 +57,7 @@ def test_the_worst_bin_is_named() -> None:
     judged = criterion("kolmogorov_distance", column="b", by=["a"])
     candidate, public = PLAIN.candidate([0, 4, 5, 5, 6, 9]), PLAIN.counts([0, 4, 5, 9, 9, 9])
     offender = explain(judged).offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
-    assert str(offender) == "b up to 1 among a=1: 75% against 25%"
+    assert str(offender) == "b up to 1 among a=1: 75% in the synthetic table, 25% in the public file"
 
 
 def test_every_quantile_lies_between_two_released_ones() -> None:

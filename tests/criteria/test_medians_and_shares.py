@@ -59,7 +59,7 @@ def test_a_median_by_groups_by_hand() -> None:
     offender = explain(judged).offender(
         PublicCounts(counts=PLAIN.counts(original)), PLAIN.candidate(synthetic), PLAIN.setting(judged), Fitted()
     )
-    assert str(offender) == "b, quantile 0.5, a=1: 3 against 1"
+    assert str(offender) == "b, quantile 0.5, a=1: 3 in the synthetic table, 1 in the public file"
 
 
 def test_rows_without_a_value_are_in_no_group_and_a_group_of_such_rows_is_void() -> None:
@@ -101,7 +101,7 @@ def test_the_worst_share_is_named() -> None:
     judged = criterion("difference_in_proportions", column="b", bins=["4"], by=["a"])
     candidate, public = PLAIN.candidate([0, 4, 5, 5, 5, 9]), PLAIN.counts([0, 4, 5, 9, 9, 9])
     offender = explain(judged).offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
-    assert str(offender) == "b=4 among a=1: 25% against 75%"
+    assert str(offender) == "b=4 among a=1: 25% in the synthetic table, 75% in the public file"
 
 
 @pytest.mark.parametrize(

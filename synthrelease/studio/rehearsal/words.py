@@ -60,7 +60,7 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
     """Return sentences on the expected results of a plan, from attempts that did not choose it."""
     fits = f", with {judgement.fits} private fits" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
-    accepted = f"{percent(judgement.acceptance)} of them were accepted (95% interval {interval})"
+    accepted = f"Of these attempts, {percent(judgement.acceptance)} were accepted (95% interval {interval})"
     sentences = [
         f"This plan ends without a table in {percent(judgement.nothing)} of the releases, {_at_most(judgement.nothing_high)} "
         f"(95% interval). The estimate comes from {judgement.attempts} new attempts on the public file{fits}, which had no "
