@@ -153,7 +153,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     with ExitStack() as held:
         places = Places(
             folder=held.enter_context(taking(request.out)),
-            archive=None if request.archive is None else held.enter_context(taking(request.archive, "an archive")),
+            archive=None if request.archive is None else held.enter_context(taking(request.archive)),
         )
         for place in filter(None, (places.folder, places.archive)):
             keep_space(place, checked.size)

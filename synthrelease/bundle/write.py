@@ -296,22 +296,18 @@ def check_free(folder: str | Path) -> Path:
     ------
     OutputError : when something exists at the path, or its parent cannot be written to.
     """
-    return check_free_name(Path(folder), "a folder")
+    return check_free_name(Path(folder))
 
 
-def check_free_name(path: Path, kind: str) -> Path:
+def check_free_name(path: Path) -> Path:
     """Return the path of a new file or folder.
-
-    Parameters
-    ----------
-    kind : "a folder" or another name for the message.
 
     Raises
     ------
     OutputError : when something exists at the path, its name is too long, or its parent cannot be written to.
     """
     if os.path.lexists(path):
-        raise OutputError(f"{path} exists already. Nothing was overwritten. Choose another name for {kind}.")
+        raise OutputError(f"{path} exists already. Nothing was overwritten. Choose another name.")
     parent = path.absolute().parent
     if not os.path.isdir(parent):
         raise OutputError(f"{path}: the folder {parent} does not exist. Create it, or choose another folder.")
@@ -323,17 +319,17 @@ def check_free_name(path: Path, kind: str) -> Path:
 
 
 @contextmanager
-def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
+def taking(path: str | Path) -> Iterator[Path]:
     """Reserve the name `path` and yield the private folder into which its content is written. The folder is removed at the end.
 
     Raises
     ------
     OutputError : when another run has reserved the name, something exists at the path, or it cannot be written to.
     """
-    path = check_free_name(Path(path), kind)
+    path = check_free_name(Path(path))
     workspace, lock = _take(path)
     try:
-        check_free_name(path, kind)  # another run may have removed the folder meanwhile
+        check_free_name(path)  # another run may have removed the folder meanwhile
         for left_behind in workspace.parent.glob(f".*{ENDING}"):
             if left_behind != workspace:
                 _remove_dead(left_behind)
@@ -581,7 +577,7 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
     """
     folder = check_free(folder)
     failed = partial("{}: the release could not be written ({}). The planned budget is spent.".format, folder)
-    with _whole_or_not_at_all(folder, "a folder", workspace, failed) as temporary:
+    with _whole_or_not_at_all(folder, workspace, failed) as temporary:
         os.mkdir(temporary, 0o700)
         yield NewFolder(temporary)
         for path in (*temporary.iterdir(), temporary):
@@ -603,14 +599,14 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
     OutputError : when something exists at `path`, or the file cannot be written.
     """
     failed = partial("{}: {} could not be written ({}).".format, path, what)
-    with _whole_or_not_at_all(path, "a file", None, failed) as temporary, temporary.open("xb") as file:
+    with _whole_or_not_at_all(path, None, failed) as temporary, temporary.open("xb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
 
 
 @contextmanager
-def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
+def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
     """Yield a temporary path that is renamed to `path` in one step once it is complete.
 
     Parameters
@@ -619,13 +615,13 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
     failed : function that returns the message of an OutputError, given the reason why the disk cannot be written to.
     """
     problem = ""
-    with nullcontext(workspace) if workspace is not None else taking(path, kind) as inside:
+    with nullcontext(workspace) if workspace is not None else taking(path) as inside:
         temporary = inside / CONTENT
         try:
             give_back(inside)
             yield temporary
-            check_free_name(path, kind)
-            _give_name(temporary, path, kind)
+            check_free_name(path)
+            _give_name(temporary, path)
             with suppress(OSError):  # the name is there, even if this file system cannot say when it is on the disk
                 sync_folder(path.absolute().parent)
         except OSError as error:
@@ -634,7 +630,7 @@ def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: 
         raise OutputError(problem)
 
 
-def _give_name(temporary: Path, path: Path, kind: str) -> None:
+def _give_name(temporary: Path, path: Path) -> None:
     """Rename a complete file or folder. An existing file is not replaced, unless the file system has no hard links."""
     if temporary.is_dir():
         os.rename(temporary, path)
@@ -642,7 +638,7 @@ def _give_name(temporary: Path, path: Path, kind: str) -> None:
     try:
         appear(temporary, path)
     except FileExistsError:
-        check_free_name(path, kind)
+        check_free_name(path)
         raise
     except OSError:
         os.rename(temporary, path)
@@ -692,7 +688,7 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
         raise OutputError(f"{path}: the name of an archive must end with .zip.")
     if path.absolute() == folder.absolute() or folder.absolute() in path.absolute().parents:
         raise OutputError(f"{path}: the archive must be outside the released folder {folder}.")
-    check_free_name(path, "an archive")
+    check_free_name(path)
     return path
 
 
@@ -709,7 +705,7 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
     """
     folder, path = Path(folder), check_archive(path, folder)
     failed = partial("{0}: the archive could not be written ({2}). The released folder {1} is complete.".format, path, folder)
-    with _whole_or_not_at_all(path, "an archive", workspace, failed) as temporary:
+    with _whole_or_not_at_all(path, workspace, failed) as temporary:
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "w+b") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

@@ -79,7 +79,7 @@ def desk(
         listener.listen()
     except OSError as error:
         listener.close()
-        raise InputError(f"--port: the port {port} is in use ({error.strerror}). Omit --port.") from None
+        raise InputError(f"--port: the port {port} cannot be used ({error.strerror}). Omit --port.") from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with announced(files.path) as announcement, ExitStack() as held:
         opened = Opened(

@@ -83,7 +83,7 @@ def audit(
     from synthrelease.studio.audit.enumeration import MOST_RECORDS
 
     if out is not None:
-        check_free_name(out, "a file")
+        check_free_name(out)
     parts: list[Part] = [chosen.value for chosen in part or ()]
     if release is not None and only:
         raise InputError("Use --release or --only, not both: --release already says what to check.")
@@ -507,7 +507,7 @@ def rows(
     from synthrelease.bundle.rows import conditional_rows
     from synthrelease.bundle.write import check_free_name
 
-    check_free_name(out, "a file")
+    check_free_name(out)
     drawn = conditional_rows(folder, where, n)
     drawn.write(out)
     screen.print(str(drawn))

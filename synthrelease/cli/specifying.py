@@ -232,7 +232,7 @@ def _write_worksheet(spec: ReleaseSpec, file: Path, rows: int | None) -> None:
     from synthrelease.bundle.write import check_free_name
     from synthrelease.releasing.attempt_costs import usual_rows
 
-    check_free_name(file, "a file")
+    check_free_name(file)
     print_or_write(worksheet(spec, rows or usual_rows(spec)), file)
     err.print("Print the page from a browser, or save it as PDF.")
 

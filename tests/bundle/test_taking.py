@@ -166,9 +166,9 @@ def test_a_new_file_is_on_the_disk_and_replaces_no_file_that_came_meanwhile(
     assert [path.name for path in tmp_path.iterdir()] == ["one.csv"]
     check = write.check_free_name
 
-    def then_theirs(path: Path, kind: str) -> Path:
+    def then_theirs(path: Path) -> Path:
         """Another program writes the file between the last check and the new name."""
-        found = check(path, kind)
+        found = check(path)
         if (tmp_path / ".two.csv.partial" / write.CONTENT).exists():
             path.write_bytes(b"theirs")
         return found

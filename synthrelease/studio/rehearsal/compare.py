@@ -437,7 +437,7 @@ def check_comparison_file(path: Path) -> None:
     """Raise OutputError for a path that cannot be written. Call this before the comparison, which takes minutes."""
     if path.suffix != ".json":
         raise OutputError(f"--out {path}: expected a file that ends in .json, found {path.name!r}.")
-    check_free_name(path, "a file")
+    check_free_name(path)
 
 
 def write_comparison(comparison: MethodComparison, path: Path) -> None:

@@ -265,7 +265,7 @@ def check_table_path(path: str | Path) -> Path:
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
         raise OutputError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}.")
-    return check_free_name(path, "a file")
+    return check_free_name(path)
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:

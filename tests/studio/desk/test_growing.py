@@ -229,7 +229,7 @@ def test_a_port_that_is_taken_is_told(coins: Coins) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(InputError, match="is in use"):
+        with pytest.raises(InputError, match="cannot be used"):
             desk(coins.config, port=taken.getsockname()[1], no_open=True)
 
 

@@ -175,7 +175,7 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
     path.write_text("keep me", encoding="utf-8")
     with pytest.raises(OutputError) as caught:
         write_table({"x": np.array([1])}, path)
-    assert str(caught.value) == f"{path} exists already. Nothing was overwritten. Choose another name for a file."
+    assert str(caught.value) == f"{path} exists already. Nothing was overwritten. Choose another name."
     assert path.read_text(encoding="utf-8") == "keep me"
 
 
