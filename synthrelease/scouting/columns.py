@@ -311,8 +311,7 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
         try:
             return replace(dated, codes={period: period for period in dated.days.values()})
         except ValueError:
-            ends = "min and max such as 2020-01-31 (in JSON under values)"
-            expected = f"{ends}, at most ten years apart, and a format of %Y, %m and %d"
+            expected = "min and max such as 2020-01-31, at most ten years apart, and a format of %Y, %m and %d"
             raise InputError(f"{name!r}: expected {expected}, found {listing(entry.dates)}. Nothing was read.") from None
     if entry.number and not entry.code:
         low, high = entry.low, entry.high

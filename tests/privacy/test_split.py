@@ -108,9 +108,9 @@ def test_show_tells_what_each_piece_has_spent(ledger: Ledger, capsys: pytest.Cap
     text = re.sub(r"\s+", " ", capsys.readouterr().out)
     assert "split into 3 pieces (key 1a1a1a1a1a1a1a1a)" in text
     assert (
-        "Spent on piece 1: epsilon 5, left 5; piece 2: epsilon 3, left 7; "
-        "pieces that no release read alone (1): epsilon 1, left 9." in text
+        "Spent: piece 1: epsilon 5, 5 left; piece 2: epsilon 3, 7 left; "
+        "1 piece that no release read alone: epsilon 1, 9 left." in text
     )
     assert "two pieces can change, and the cost is epsilon 7, delta 0.05" in text
-    assert "Spent epsilon 5 of 10; left 5" in text
+    assert "Spent epsilon 5 of 10; 5 is left" in text
     assert "1a" * 32 not in text

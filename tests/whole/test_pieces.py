@@ -140,9 +140,9 @@ def half_of_the_largest(tables: dict[str, Any]) -> None:
     ("forge", "found"),
     [
         (rule_of_the_sum, "release.json has no pieces"),
-        (other_sizes, "expected pieces of"),
-        (other_share, "expected pieces of"),
-        (in_the_cheaper_part, "in the part of the piece 'fit', found in the part of the piece 'score'"),
+        (other_sizes, "the pieces must have"),
+        (other_share, "the pieces must have"),
+        (in_the_cheaper_part, "in the part of the piece 'score'; it belongs in the part of the piece 'fit'"),
         (half_of_the_largest, "its parts give"),
     ],
 )
