@@ -1,10 +1,11 @@
 """Make whole attempts on a made-up table before the charge, so that a run with a certain failure costs nothing.
 
-Every generator family is tried in its largest configuration, and in its smallest one if it is a quarter as large or smaller,
-with the code of a release: one-off fits, the generator, the projection, the criteria or the joint test, and the figures after
-acceptance. The table has the columns and bins of the private table. The rows of this table are drawn uniformly over all cells
-that the rules allow, and are the same in every run. The table contains nothing private, so messages may show the place of an
-error, the time and the memory. A rejected round is not reported, because made-up rows do not resemble a population.
+Every generator family is tried in its largest configuration, and in its smallest one if it is a quarter as large or smaller, or
+takes more work, with the code of a release: one-off fits, the generator, the projection, the criteria or the joint test, and
+the figures after acceptance. The table has the columns and bins of the private table. The rows of this table are drawn
+uniformly over all cells that the rules allow, and are the same in every run. The table contains nothing private, so messages
+may show the place of an error, the time and the memory. A rejected round is not reported, because made-up rows do not resemble
+a population.
 
 `MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, from rows that the module
 has drawn.
@@ -126,7 +127,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
     """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. Before it,
-    yield the smallest one if the largest has `SIMILAR` times as many cells or as much work.
+    yield the smallest one if the largest has `SIMILAR` times as many cells or as much work, or less work.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.
@@ -146,7 +147,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
         smallest, largest = min(configurations, key=size), max(configurations, key=size)
         (few, little), (many, much) = size(smallest), size(largest)
-        if many >= SIMILAR * few or much >= SIMILAR * little:
+        if many >= SIMILAR * few or not little <= much < SIMILAR * little:
             yield smallest
         yield largest
 

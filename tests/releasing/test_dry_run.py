@@ -191,6 +191,22 @@ def test_every_family_is_tried_at_its_smallest_and_its_largest(tmp_path: Path) -
     assert len(list(extremes(spec))) == 4
 
 
+def test_a_smaller_table_that_is_more_work_is_tried_too(tmp_path: Path) -> None:
+    """A shortlist may have the heaviest generator on the coarser bins alone."""
+    years = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'
+    config = write_config(tmp_path, {PRIVBAYES: FAMILIES, years: years + '\nalternatives.last = ["1-2", "3-4", "5-8"]'})
+    spec = load_spec(config)
+    cells = [one.transformation.layout.n_cells for one in spec.space]
+    degrees = [getattr(one.generator, "degree", None) for one in spec.space]
+    listed = [(cells.index(min(cells)), 3), (cells.index(max(cells)), 1)]
+    chosen = tuple(
+        next(i for i, (size, degree) in enumerate(zip(cells, degrees, strict=True)) if size == cells[at] and degree == wanted)
+        for at, wanted in listed
+    )
+    tried = extremes(replace(spec, space=replace(spec.space, shortlist=chosen)))
+    assert [getattr(one.generator, "degree", None) for one in tried] == [3, 1]
+
+
 def test_every_family_says_how_much_work_it_is(tmp_path: Path) -> None:
     layout = load_spec(write_config(tmp_path)).schema.layout
     more: dict[str, tuple[dict[str, object], dict[str, object]]] = {
