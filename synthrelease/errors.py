@@ -242,7 +242,7 @@ def cut(text: str, longest: int = 600) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `name` most probably stands for, or None. Only short names and the first 1,000 names are
+    """Return the known name of which `name` is probably a misspelling, or None. Only short names and the first 1,000 names are
     compared.
     """
     candidates = [other for other in islice(known, 1000) if len(other) <= 100]

@@ -1,5 +1,5 @@
-"""Run a release from its request to its folder. The steps are: check, try on made-up rows, charge the ledger, read, select,
-write.
+"""Run a release from its request to its folder. The steps are: check the request, try it on made-up rows, charge the ledger,
+read the file, select a table, write the folder.
 
 Only this module spends privacy budget, for the command and for the function. The order of the steps matters. Before the charge,
 the module checks all facts that are known without the private data, and loads the libraries that read the data
@@ -54,7 +54,7 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A written release. A written release has the result of the rounds, its folder, and its archive or None."""
+    """A written release: the result of the rounds, the folder, and the archive (None if there is no archive)."""
 
     release: Release
     folder: Path
@@ -73,7 +73,9 @@ class Listener:
         """Receive the cheaper plan that a shortlist proposes. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Return whether to release two files that were probably never tried on public data. By default False."""
+        """Return whether to release with a configuration and an acceptance file that were probably never tried on public data.
+        By default False.
+        """
         return False
 
     def tried(self, dry: DryRun) -> None:
@@ -112,8 +114,8 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """The temporary files that hold the names of the output folder and of the archive (None without one) until the release
-    is written.
+    """Temporary files that reserve the name of the output folder, and the name of the archive, until the release is written.
+    The second is None without an archive.
     """
 
     folder: Path
@@ -173,7 +175,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
     Raises
     ------
-    SpecError : if [unit] is not answered, the criteria accept every table or none, or the specification is of an erratum.
+    SpecError : if [unit] is not answered, the criteria accept every table or none, or the specification belongs to an erratum.
     OutputError : if the output exists or cannot be made.
     BudgetError : if the plan costs more than the limit or the rest of a named ledger, if delta is too large for any number of
         rows, or if more rows are stated than a part of the release allows.

@@ -201,8 +201,9 @@ def commit() -> str:
 
 
 FIRST = (1, 0, 0)
-"""The first published version of the program. Later versions publish more facts, and `verify` requires these facts of their
-releases."""
+"""The first published version of the program. Later versions publish more facts, and `verify` requires these facts in releases
+of later versions.
+"""
 
 
 def release_number(version: str) -> tuple[int, int, int] | None:

@@ -3,7 +3,7 @@
 A command is a function with typed parameters and help texts in its docstring (`requests`). The library that reads arguments
 (typer) gets the options of the command from the types and the help texts.
 
-Three measures stand beside the protection of private data (`protection`). A message about wrong arguments does not quote a text
+Three measures supplement the protection of private data (`protection`). A message about wrong arguments does not quote a text
 that looks like a connection string (`sources`). If a terminal cannot show a letter, the code of the letter is printed, because
 an error could end the run after the budget is spent. A closed terminal stops the worker processes, too.
 """

@@ -397,7 +397,9 @@ SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """Print the probability that a ratio at its clip passes because of its noise. Print nothing if a joint test decides."""
+    """Print the probability that a ratio at its clipping limit passes because of its noise. Print nothing if a joint test
+    decides.
+    """
     from synthrelease.criteria.marginals import RelativeMarginalError
 
     for criterion in spec.criteria if spec.joint_test is None else ():

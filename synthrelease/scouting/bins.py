@@ -29,15 +29,20 @@ from synthrelease.scouting.columns import (
 )
 
 MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
-"""Shares of all rows: in a usual bin of numbers, least share of a 0 with its own bin, and in the smallest usual bin."""
+"""Shares of all rows: the share in a usual bin of numbers, the least share of a 0 that gets a bin of its own, and the share in
+the smallest usual bin.
+"""
 FEW_NUMBERS, TAIL = 1 / 5, 0.02
-"""Shares of rows with numbers other than a frequent 0: a usual bin if most rows have a 0, and the smallest outermost bin."""
+"""Shares of the rows with a number other than a frequent 0: the share in a usual bin if most rows have a 0, and the share in
+the smallest outermost bin.
+"""
 FEW_BINS = 3
 """Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
-"""Smallest counts of a bin and of a code, in standard deviations of the noise. Up to 12 codes all get bins. If there are more
-codes, a code needs this share of the rows. The count of a code may be lower by the last number, the 99% quantile of the
-noise."""
+"""Five limits for bins. The smallest count of a bin and of a code, in standard deviations of the noise. The number of codes up
+to which every code gets a bin. If there are more codes, the share of the rows that a code needs for a bin. The 99% quantile of
+the noise in standard deviations, by which the noisy count of a code may be lower.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

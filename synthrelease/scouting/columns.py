@@ -1,9 +1,8 @@
 """Choose the cells in which a scout counts each column, from the codebook and from noisy counts alone.
 
 Each code has a cell. Numbers are counted twice. The first table of a numeric column has public cells. The cells are intervals
-of one width if the bounds are near each other. Otherwise they are cells with limits at 1, 2 and 5 times powers of ten, and a
-cell for
-0. Cells with many rows are cut into round steps for the second table.
+of one width if the bounds are near each other. Otherwise the cells have limits at 1, 2 and 5 times powers of ten, and the
+number 0 has a separate cell. Cells with many rows are cut into round steps for the second table.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class ScoutedPart(Part):
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
     edges : for a number, the lower limits of the cells of the second table, which a later version may choose differently.
-        counts : for codes and strings, the count of each value. The empty string "" stands for missing values.
+    counts : for codes and strings, the count of each value. The empty string "" stands for missing values.
     other : for a column with a list of codes, the count of the strings that the list does not have.
     """
 

@@ -51,7 +51,7 @@ of dependence."""
 KEPT_FOR_TESTS = Fraction(3, 25)
 """The part of the cap's epsilon that is reserved by default for tests and criteria of the release."""
 MOST_NOISE = 0.03
-"""The largest accepted ratio of two numbers: five standard deviations of the noise of a count, and the number of rows."""
+"""The largest accepted ratio of five standard deviations of the noise of a count to the number of rows."""
 WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
 """The settings of [input] that describe the format of the private file."""
 BYTES_OF_TEXT, MEGABYTES_OF_READING = 600, 300

@@ -2,8 +2,8 @@
 
 In: private counts of all rows on the finest bins, and private counts of strings. Out: noisy whole numbers. Private: each
 function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one row (theory
-9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by
-1. The number of rows is public.
+9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by 1 each. The
+number of rows is public.
 """
 
 from __future__ import annotations

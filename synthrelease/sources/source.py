@@ -140,7 +140,7 @@ def state_of(file: Path) -> State:
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
-    """Give the files of a table with their states, and check at the end that the files are unchanged.
+    """Yield the files of a table with their states, and check at the end that the files are unchanged.
 
     Raises
     ------

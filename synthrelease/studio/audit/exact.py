@@ -306,8 +306,9 @@ def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
 def conditional_median(
     criterion: ConditionalMedian, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return max of B - q n_g and A - (1 - q) n_g over groups and quantiles, over n; bound 1/n (theory 3.11, conditional
-    medians).
+    """Return max of B - q n_g and A - (1 - q) n_g over groups and quantiles, divided by n; bound 1/n (theory 3.11, conditional
+    medians). A group has n_g rows. B of them lie more than `within` bins below the quantile of the synthetic rows, and A of
+    them above it.
     """
     n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
     values = np.unique(bins[bins != _MISSING]).tolist()
@@ -342,8 +343,8 @@ def kolmogorov(criterion: KolmogorovDistance, rows: RowsOfRecords, tables: np.nd
 def _shares(
     criterion: InGroups, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
-    """Return the maximum over groups and events, each (n_rows,) of rows. One record changes the value of a group of m_g rows by
-    at most 1 / m_g.
+    """Return the largest error of the share of an event in a group, over all groups and events. An event is an (n_rows,)
+    indicator of rows. One record changes the value of a group of m_g rows by at most 1 / m_g.
     """
     groups = _groups(criterion, rows)
     sizes = [int(synthetic @ group) for group in groups]
@@ -639,8 +640,8 @@ def slack(
 ) -> ExactFigures:
     """Return the slack of every private table: its distance from failing a criterion.
 
-    (threshold - figure) / bound; for the ratio of counts r and s, both plus 1, the records by which r is inside
-    [s / threshold, threshold s], the least over all bins.
+    The slack is (threshold - value) / bound. For a ratio of counts r and s, both plus 1, the slack of a bin is the number of
+    records by which r lies inside [s / threshold, threshold s]. The least slack of all bins is returned.
     """
     threshold = Fraction(str(criterion.threshold))
     t, d = threshold.numerator, threshold.denominator

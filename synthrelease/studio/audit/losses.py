@@ -367,11 +367,13 @@ class _EqualShares:
 # pattern come from a random search. The search proves nothing, but the loss for these tables is computed exactly (`answers`).
 
 EPSILON, RHO = Fraction(1), Fraction(1, 8)
-"""Budgets of pure generators and of the others: mu = 1/2, for which rounding to whole numbers hardly changes a loss."""
+"""Epsilon of pure generators, and rho of the other generators. This rho is mu = 1/2, for which rounding to whole numbers hardly
+changes a loss.
+"""
 
 REPLACING = "replacing a record"
 TRIED, AVERAGED = 4, 20
-"""Number of conversations of a pure generator, and of another generator."""
+"""Number of conversations of a pure generator, and number of conversations of any other generator."""
 
 MADE = 200_000
 """Number of rows of a model; models of two tables that differ in a record have different rows."""

@@ -8,7 +8,7 @@ is compared with the claim:
 
 - any gamma: 2 eps1;
 - gamma above 0, and hidden numbers of rounds with finitely many values: the cost that `privacy.selection` charges for this
-  distribution of the number of rounds (theory 2b.1, price);
+  distribution of the number of rounds (theory 2b.1, price).
 
 tests/test_selection_law.py compares this distribution with the code of `selection.select`, path by path.
 """
@@ -29,7 +29,7 @@ from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
 
 STOPS = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(1, 10), Fraction(1, 2), Fraction(1))
 RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))
-"""e^eps1."""
+"""Values of e^eps1 for rounds that are eps1-DP."""
 
 HIDDEN = tuple(
     FiniteLaw.of({rounds: Fraction(share) for rounds, share in law.items()})
@@ -94,7 +94,8 @@ class FinitePairs:
     """All eps1-DP pairs of rounds with probabilities that are multiples of 1/parts, grouped by their probabilities of
     acceptance.
 
-    `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with A/parts and B/parts.
+    `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with probabilities A/parts and
+    B/parts.
     """
 
     parts: int
@@ -164,7 +165,9 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
 
 
 def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
-    """Return e^price for rounds with e^eps1 = ratio, rounded down; eps1 itself is rounded up by less than 1e-30."""
+    """Return e^price, the largest ratio that the price of this distribution of rounds allows, rounded down. The rounds have
+    e^eps1 = `ratio`; eps1 is rounded up by less than 1e-30.
+    """
     with localcontext(Context(prec=50)):
         epsilon = Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()) + Fraction(1, 10**32)
     return exp_up(law.price(epsilon)) * (1 - Fraction(1, 10**39))

@@ -135,7 +135,8 @@ def draw_weighted(
     shares : (n_groups, n_bins) shares of the bins in each group.
     groups : (n_rows,) the group of each row.
     likelihood : a function of a slice of rows. For each row and bin, it returns the probability of the known values of the row
-        given the bin. If all products of a row are 0, only the likelihood counts.
+        given the bin. If share times likelihood is 0 for every bin, the bin is drawn with probabilities proportional to the
+        likelihood alone.
     """
     bins = np.empty(len(groups), dtype=np.int64)
     step = max(1, _AT_ONCE // shares.shape[1])
@@ -170,11 +171,11 @@ class ComparedFile:
     known : columns that an intruder is assumed to know.
     copies : number of tables that a method makes.
     generator : a function that returns a random generator for a key of whole numbers; a key always gives the same generator.
-        strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
+    strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
     risk : a function that returns (n_cells,) the risk group of each cell.
     epsilon : epsilon of the whole release, which a method with a guarantee gets, too.
-    swap, swap_key, swap_rate : the swapped columns, the columns that records must share (None: the method chooses), and the
-        probability that a record is selected.
+    swap, swap_key, swap_rate : the swapped columns, the columns in which swapped records must agree (None if the method chooses
+        them), and the probability that a record is selected.
     """
 
     table: Counts
@@ -246,7 +247,8 @@ class Baseline(ABC):
 # The noise is drawn as doubles from a pseudorandom generator. This noise protects nobody and is for public data only.
 
 LEAST_GAMMA = 2.0
-"""Smallest gamma for which the printed mechanism keeps its epsilon (below, Merrill 2021, Theorem 2.2.5, is false)."""
+"""Smallest gamma for which the printed mechanism keeps its epsilon. For a smaller gamma, Merrill 2021, Theorem 2.2.5, is false.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,7 +204,7 @@ class ImputedAnswers:
     Attributes
     ----------
     scheme : how missing values are filled.
-    neighbours : the neighbours of the guarantee.
+    neighbours : how neighbouring files of the guarantee differ: a record is added or removed, or one record is replaced.
     low, high : 0 <= low <= high, public bounds of the values; the default of the scheme lies between them.
     """
 
@@ -234,8 +234,9 @@ class ImputedAnswers:
     ) -> Answer:
         """Return the noisy sum of the chosen values divided by a public size, clipped to the bounds.
 
-        Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; if the choice depends on the imputed
-        value, high replaces high - low, because records can enter or leave the choice with their donors.
+        Privacy: epsilon-DP with S = (high + L_1 (high - low)) / size. If neighbours replace a record, 2 L_1 takes the place of
+        L_1. If the choice depends on the imputed value, high takes the place of high - low, because records can enter or leave
+        the choice with their donors.
 
         Parameters
         ----------

@@ -193,7 +193,8 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
     """Return sentences on the cost of swapping a public table, the tables that are published exactly, and the table with the
     largest error.
 
-    Twice the nominal epsilon comes first, for comparison with a release (theory 10.1, permutation swapping).
+    The first sentence states twice the nominal epsilon, because this value compares the closest tables with the same invariants
+    (theory 10.1, permutation swapping).
 
     Parameters
     ----------

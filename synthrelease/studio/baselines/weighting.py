@@ -102,7 +102,8 @@ class PostStrata:
 def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
     """Return Delta: the largest change of a score if a record is added, removed or replaced.
 
-    Maximum over the candidates of: strata x largest / smallest base weight / least total (Merrill 2021, Theorem 7.1.3).
+    Delta is the maximum over the candidates of number of strata x largest base weight / smallest base weight / smallest total
+    (Merrill 2021, Theorem 7.1.3).
     """
     return max(
         len(strata.totals) * strata.largest_base / (strata.smallest_base * float(strata.totals.min())) for strata in candidates

@@ -246,7 +246,7 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """Return a sentence on the error that the representative values cause in the column, without its full stop."""
+    """Return a sentence on the error that the representative values cause in the column. The sentence has no full stop."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
         f"If each value is replaced by the representative value of its bin, it changes by {off:.10g} on average (standard "

@@ -311,7 +311,8 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
 def _several_answers(texts: Collection[str]) -> str:
     """Return the question about cells that list several answers, such as "bus;car"; empty if there are no such cells.
 
-    At least two of the answers also occur alone, and there are fewer answers than different cells.
+    Cells count as lists if at least two of the listed answers also occur alone, and if the column has fewer different answers
+    than different texts.
     """
     for mark in ";|,":
         parts = {part.strip() for text in texts for part in text.split(mark)}

@@ -87,7 +87,9 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
 
 
 ADULT = 20
-"""The young, under 15, 18 or 20 years, are not joined with older persons: bins of ages keep the last limit up to this one."""
+"""Largest age that may separate the young from older persons. Bins of ages keep their last limit up to this age, such as 15, 18
+or 20 years, so that the young have their own bins.
+"""
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
@@ -241,7 +243,7 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 
     Parameters
     ----------
-    errors : losses of a draft of all columns, relative to the losses of a good draft.
+    errors : the share of the associations that a draft of all columns loses, divided by the share that a good draft may lose.
     """
     yield n_columns
     size = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))

@@ -177,8 +177,8 @@ class ColumnDraft:
         columns.
     codes : for each string of a column of codes or categories, the label and the frequency of the string.
     ordered : whether the categories have an order, so that neighbours may be merged.
-    within : for each category, the larger category in which it lies by another column, as an industry in a sector; otherwise
-        empty.
+    within : for each category, the larger category that contains it according to another column, such as the sector of an
+        industry; otherwise empty.
     groups : label of each released group of categories, with the texts of its categories; empty if each category has its own
         bin.
     characters : the number of leading characters of a string that form its code; None if the whole string is the code.
@@ -190,8 +190,8 @@ class ColumnDraft:
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
-    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not of birth. Nobody needs their
-        mean.
+    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not years of birth. Nobody needs
+        the mean of calendar years.
     doubt : the question to the steward; empty if there is no question.
     kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions, so they are
         stored separately.
@@ -296,7 +296,7 @@ class LeftOut:
     because : the reason, as a clause.
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
         0.
-    besides : phrase that names a value, such as 0, that `because` and the two numbers leave aside; otherwise empty.
+    besides : phrase that names a value, such as 0, whose rows `because` and the two numbers do not count; otherwise empty.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
 
@@ -644,7 +644,7 @@ def _are_words(texts: Collection[str]) -> bool:
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """Return a key as left out, with a reason that states how many rows have a unique value or share a value."""
+    """Return the entry for a key that is left out. Its reason states how many rows have a unique value or share a value."""
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a different value: {why}"

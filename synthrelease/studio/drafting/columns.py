@@ -275,8 +275,9 @@ def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
 def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
     """Yield the points and reasons from other columns. Points above 0 speak for codes, points below 0 for a quantity.
 
-    With few numbers, the similarity of neighbours is weaker evidence, because the numbers may be ordered steps. If each of many
-    numbers occurs with one value of another column, as a teacher with a school, the numbers are very probably codes.
+    If neighbouring numbers are similar in other columns, the numbers are probably a quantity. This counts half if the column
+    has few different numbers, because they may be codes for the steps of a scale. If each of many numbers occurs with one value
+    of another column, as a teacher with a school, the numbers are very probably codes.
     """
     if order.part_of:
         yield 4.0, f"{order.part_of!r} has the same first or last digits"

@@ -101,7 +101,9 @@ SEED = 2014
 """Seed of all fits. So the draft of a file is the same each time."""
 
 MEANS, _OF_SAMPLING = Fraction(1, 10), 0.5
-"""The largest epsilon for all directly measured means, and the ratio of their noise to their sampling error that is enough."""
+"""The largest epsilon for all directly measured means, and the ratio of noise to sampling error at which these means are
+accurate enough.
+"""
 FIGURES = Fraction(1, 10)
 """Before the cost of the criteria is known, this epsilon is reserved for them, at most a fifth of the total."""
 
@@ -342,7 +344,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
 
 _COLUMNS = {"name": "columns", "kind": "absolute_marginal_error", "largest": 1, "threshold": 0.5, "epsilon": Fraction(1, 100)}
 FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),), groups={}, left_out=())
-"""Criterion that stands in until the criteria of the draft are drafted."""
+"""Placeholder criterion, used until the criteria of the draft are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -646,7 +648,7 @@ _LEAVES = 3  # The largest number of columns that are left out because the relea
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return counts as the basis of drafts. The released rows of persons represent all rows better than independent columns do.
+    """Return a basis for drafts whose released rows of persons represent all rows better than independent columns do.
 
     The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
     the first rows, random rows are drafted. If the released rows represent all rows too poorly, up to three columns are left

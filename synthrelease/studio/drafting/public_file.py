@@ -660,9 +660,8 @@ def one_to_one(
     """Return one column of each group of columns that determine each other in every row of the public file, the other columns
     with the reason, and questions to the steward by the name of a column.
 
-    If one column holds codes and another column holds their labels, the codes are kept and get the labels. Of other groups the
-    first column
-    is kept.
+    If one column holds codes and another column holds their labels, the codes are kept and get the labels. In all other groups,
+    the first column is kept.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
     frequencies = {source: counted.tobytes() for source, counted in counts.items()}  # bytes are compared at once
@@ -725,7 +724,9 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Return the column of a group that stays, and the column with its labels; empty text instead if no column has labels."""
+    """Return the column of a group that stays, and the column with its labels. The second name is empty if no column has
+    labels.
+    """
 
     def length(source: str) -> float:
         return sum(map(len, answers[source].texts)) / len(answers[source].texts)
@@ -798,8 +799,8 @@ class Order:
         explain; None if no column counts.
     witnesses : number of columns that count.
     of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
-        order, as the sizes and the numbers of schools do. If so, the similarity of neighbours is no evidence.
-    tells : name of a column that the values determine without forming ranges of it; otherwise empty.
+        order, as the sizes and the numbers of schools do. Then similar neighbours are no evidence that the order has a meaning.
+    tells : name of a column that has one value for each of these values, but in no order; otherwise empty.
     part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
     """
 

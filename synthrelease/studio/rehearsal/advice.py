@@ -79,15 +79,16 @@ class Outlook:
     """Expectations of a release that draws from the shortlist.
 
     The probability p that a round is accepted depends on the private fit, which is made once. The values below are means over
-    the fits of the rehearsal. With f(x) = sum_k Pr[K = k] x^k of the hidden number K of rounds, nothing = f(1 - p) and
-    expected_rounds = (1 - f(1 - p)) / p; for a stop coin (1 - p) gamma / (p + gamma (1 - p)) and 1 / (p (1 - gamma) + gamma).
+    the fits of the rehearsal. Let f(x) = sum_k Pr[K = k] x^k, where K is the hidden number of rounds. Then nothing = f(1 - p)
+    and expected_rounds = (1 - f(1 - p)) / p. With a stop coin of probability gamma, nothing = (1 - p) gamma / (p + gamma (1 -
+    p)) and expected_rounds = 1 / (p (1 - gamma) + gamma).
 
     Attributes
     ----------
     acceptance : mean probability that a round is accepted.
     expected_rounds : the mean number of rounds that a search runs.
     typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
-        nothing : mean probability that no table is accepted.
+    nothing : mean probability that no table is accepted.
     nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
     fits : number of private fits behind these values; 1 if rounds share no fit, or if no fit has enough attempts.
     unlucky : number of fits whose share of accepted attempts is less than a tenth of the average share over all fits. A few
@@ -228,8 +229,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
     """Return the upper end of an interval for the probability that no table is accepted.
 
     Attempts with different private fits are independent; all attempts are independent if rounds share no fit. If rounds share a
-    fit, the probability for this fit is a convex function of its acceptance probability. So the estimate of this probability
-    from the attempts of the fit is too large on average, never too small.
+    fit, the probability for this fit is a convex function of its acceptance probability. So, on average, the estimate from the
+    attempts of the fit is at least as large as this probability.
     """
     if not shared:
         low, _ = bounded_mean([result.chance for result in results])
@@ -308,12 +309,12 @@ def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Consider the distributions of rounds that cost at most `price` on the mesh. Return the distribution that least often ends
-    without a table; None if no distribution is cheap enough.
+    """Return the distribution of the number of rounds that most often finds a table, among the distributions that cost at most
+    `price`. The cost is computed on a mesh of acceptance probabilities. The result is None if no distribution is cheap enough.
 
     Parameters
     ----------
-    epsilon : epsilon of one round, above 0; rounds are pure.
+    epsilon : epsilon of one round, above 0. The delta of a round is 0.
     price : epsilon of the whole search; K = 1 costs the epsilon of one round.
     chances : for each private fit, the probability that a round is accepted, in [0, 1]; one number if rounds share no fit.
     largest : the largest possible number of rounds.
@@ -321,8 +322,8 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
     Returns
     -------
     Law
-        A distribution on few numbers of rounds, with probabilities of few digits that sum to 1. Rounding can change the price
-        and the probability of "nothing" in the last of these digits.
+        A distribution with few possible numbers of rounds. The probabilities have few digits and sum to 1. Rounding can change
+        the price and the probability of "nothing" in the last of these digits.
     """
     support, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(largest))
     if not len(support):
@@ -356,8 +357,9 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the cheapest distribution, on the mesh, whose probability of "nothing" is at most `nothing`. The result is None if
-    every such distribution costs more than 2 epsilon, the cost of a search without a limit.
+    """Return the cheapest distribution of the number of rounds whose probability of "nothing" is at most `nothing`. The cost is
+    computed on a mesh of acceptance probabilities. The result is None if every such distribution costs more than 2 epsilon, the
+    cost of a search without a limit.
 
     The logarithm of the smallest probability falls nearly linearly with the price, so the price is found by Brent's method.
 
@@ -405,7 +407,9 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return the (2 mesh, n) coefficients of Pr[K = k] in constraints "at most 0", each row scaled to a largest value of 1."""
+    """Return the (2 mesh, n) coefficients of Pr[K = k] in the constraints "the sum is at most 0". Each row is scaled so that
+    its largest value is 1.
+    """
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
     accepted = odds / (1 + odds) / factor
@@ -522,11 +526,13 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
-"""First numbers of the attempts that choose the number of rounds and of those that test the plan; the race has smaller ones."""
+"""First number of the attempts that choose the number of rounds, and of the attempts that test the plan. Attempts of the race
+have smaller numbers.
+"""
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
 JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
-"""Names of the phases in the progress display. The largest number of attempts of a phase."""
+"""Names of two phases in the progress display."""
 
 PER_FIT = 4
 """Number of attempts with the same private fit, made with different configurations."""
@@ -711,8 +717,8 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
     """Return the expected results of a distribution of rounds, from attempts that had no influence on its choice.
 
     Fits are independent of each other. Attempts are independent, too, if rounds share no fit. The intervals hold after each
-    look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of the fit's acceptance probability. So
-    the estimate of this probability from a few attempts with the fit is too large on average, never too small.
+    look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of the fit's acceptance probability.
+    So, on average, the estimate from a few attempts with the fit is at least as large as this probability.
     """
     units = _units(results, shared)
     low, high = looks.mean(units)

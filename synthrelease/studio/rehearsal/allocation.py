@@ -57,7 +57,9 @@ _FINEST = 10**6  # The generation budget is a multiple of 1 / `_FINEST`, and a r
 
 
 MOST_PARTS = 32
-"""With more parts, weights keep their ratios. For 70 parts, two sets of 32 pairs of tries contradicted each other."""
+"""Largest number of parts whose weights are compared by tries. With more parts, weights keep their ratios: for 70 parts, two
+sets of 32 pairs of tries contradicted each other.
+"""
 # Factors in a search for a rho, between the first and the last bounds. A plan with a curve takes a tenth of a second.
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
@@ -69,7 +71,7 @@ class MeasuredPart:
     Attributes
     ----------
     place : the index of the term in its setting.
-    texts : the terms after the weight. The terms are the sums that share one noise, or one table or sum.
+    texts : the terms that follow the weight in the setting: one table, one sum, or several sums that share one noise.
     number : the number of tables.
     kept : whether the part keeps its budget. A part keeps its budget if it contains the design weight or the random groups of
         clusters, because readers use these columns and no criterion judges them.
@@ -245,7 +247,7 @@ class Divisible:
         return self.generation(allocation) > 0
 
     def spec_with(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification with an allocation that is possible."""
+        """Return the specification with this allocation, which must be possible (`possible`)."""
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
@@ -320,8 +322,8 @@ class Populations:
     Attributes
     ----------
     public : the rows of the public file.
-    priors : public tables that generators start from, by their name. A table that *is* the public file is replaced by a random
-        fifth of it, and no population has a row of this fifth, because otherwise the model would start from the truth.
+    priors : public tables that generators start from, by their name. If such a table is the public file itself, a random fifth
+        of the file replaces it. No population has a row of this fifth, because otherwise the model would start from the truth.
     rows : largest number of rows of a population; further rows are removed at random. None means that there is no bound.
     """
 
@@ -498,8 +500,8 @@ class Try:
     Attributes
     ----------
     population, number : the number of the table and the number of the noise.
-    excess : the smallest slack minus the margin of the joint test, in scales of the noise of the test; -inf without a
-        candidate.
+    excess : the smallest slack minus the margin of the joint test, divided by the scale of the noise of the test; -inf without
+        a candidate.
     good : whether every criterion value, without noise, is at or below its threshold.
     aspects : the distance of every aspect of the criteria from failing, in sensitivities (`aspects_of`); empty without a
         candidate.

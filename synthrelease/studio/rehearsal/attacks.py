@@ -1,4 +1,5 @@
-"""Attack releases of public data: guess membership, a value of a person, and the whole row of a person. Tried, not proved.
+"""Attack releases of public data: guess membership, a value of a person, and the whole row of a person. These experiments prove
+no guarantee.
 
 The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks in this module illustrate the
 guarantee on public rows. The attacks compare the share of an intruder's right guesses with the largest share that the guarantee

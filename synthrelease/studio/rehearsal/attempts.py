@@ -294,10 +294,10 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
     """Return an interval that holds the mean of the expectations of independent values in [0, 1] with at least this confidence.
 
-    Hoeffding (1963, Theorem 1): with m the mean of n such values and M the mean of their expectations, Pr[m <= x] <= exp(-n
-    kl(x, M)) for x <= M, kl the divergence of two coins, and the same upwards. The ends are the M at which this bound is (1 -
-    level) / 2. The interval assumes nothing about the distribution of the values, so for values 0 or 1 the interval is slightly
-    wider than the interval of Clopper and Pearson.
+    Let m be the mean of n such values, M the mean of their expectations, and kl the divergence of two coins. Then Pr[m <= x] <=
+    exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963, Theorem 1). The ends of the
+    interval are the M at which this bound is (1 - level) / 2. The interval assumes nothing about the distribution of the
+    values, so for values 0 or 1 the interval is slightly wider than the interval of Clopper and Pearson.
     """
     if not values:
         return 0.0, 1.0
@@ -309,12 +309,12 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
     """Return an interval like `bounded_mean`, which is much narrower if the values hardly differ, and wider for values 0 or 1.
 
-    A capital of 1 is bet on the values x_t, a share b of it on each, as if the mean of their expectations M_t were m. The
-    capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1,
-    because a product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is at least 2 / (1 -
-    level) with at most half of the error probability (Markov). W falls with m. The lower end is the m at which W crosses this
-    value; the upper end follows in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random
-    variables by betting (2023), with fixed stakes.
+    A capital of 1 is bet on the values x_t, with a share b of the capital on each value, as if the mean of the expectations M_t
+    were m. The capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at
+    most 1, because the product of n numbers is at most the n-th power of their mean. So W, the mean of W_b over some b, is at
+    least 2 / (1 - level) with at most half of the error probability (Markov). W falls with m. The lower end is the m at which W
+    crosses this value; the upper end follows in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of
+    bounded random variables by betting (2023), with fixed stakes.
     """
     if not values:
         return 0.0, 1.0

@@ -96,7 +96,7 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""A condition on columns, with the conditions that a row must meet to be counted."""
+"""A part of a query: the condition that is asked for, and the conditions of the rows among which it is asked."""
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
@@ -261,7 +261,9 @@ def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with the cell that shows the association of the pair best. The condition is the rarer bin of the cell."""
+    """Return the pair with an example: the cell in which the association is clearest. The condition is the rarer bin of this
+    cell.
+    """
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
@@ -395,7 +397,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A problem of a threshold. A problem has a sentence, and its kind for programs."""
+    """A problem with a threshold: a sentence for people, and the kind of the problem for programs."""
 
     kind: Kind
     text: str
@@ -404,7 +406,7 @@ class ThresholdProblem:
 def verdicts(
     criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
-    """Return the problems of the threshold of a criterion that public rows show.
+    """Return the problems with the threshold of a criterion, as far as public rows show them.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class ExpectedAnswer:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """For one bin of each column, return the error of the count in rows, from the most accurate table."""
+    """Return, for one bin of each column, the error of its count in rows. The count comes from the most accurate table."""
     errors: dict[str, float] = {}
     for table in tables:
         for name, size in zip(table.columns, table.sizes, strict=True):

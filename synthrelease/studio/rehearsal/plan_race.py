@@ -53,15 +53,18 @@ from synthrelease.studio.rehearsal.dependence import (
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8
-"""Shares of the associations to preserve in fits to public rows: for a cheaper plan, and the aim of a draft."""
+"""Shares of the associations that fits to public rows should preserve: the share for a cheaper plan, and the share at which a
+draft aims.
+"""
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 """Smallest and largest epsilon of a whole release that can be drafted."""
 _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))  # Epsilons of a whole release to try
 AIMED = Fraction(2)
 """Epsilon of a whole release above which the draft asks the steward whether the release is worth its cost."""
 TELLING = 1.25
-"""The preserved share is estimated only if independent columns are clearly further from the file than another sample is. Their
-distance must be at least this multiple of the distance of the other sample."""
+"""The preserved share is estimated only if independent columns are clearly further from the file than another sample is. The
+distance of independent columns must be at least this multiple of the distance of the other sample.
+"""
 BETTER = 0.05
 """Least gain in the preserved share for which a draft uses wider bins or a generator without published tables."""
 CLEARLY = 0.02
@@ -116,7 +119,7 @@ class Promise:
 
     @property
     def totals(self) -> tuple[Fraction, ...]:
-        """Return the epsilons of the whole release to try: the first is the aim, and the next ones are for a draft that
+        """Return the epsilons of the whole release to try. The first epsilon is the aim. The next epsilons are tried if a draft
         preserves too little.
         """
         if self.epsilon is not None:
@@ -134,21 +137,22 @@ class Promise:
 class Kept:
     """The share of the associations that a release preserves, measured on rows to which the model was not fitted.
 
-    Each fit is made to one half of the public rows and compared with the other half. The noise of a fit is as large beside the
-    rows of a half as the noise of a release is beside all rows.
+    Each fit is made to one half of the public rows and compared with the other half. Relative to the rows of a half, the noise
+    of a fit is as large as the noise of a release relative to all rows.
 
     Attributes
     ----------
-    share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample; if this
-        cannot be estimated, the share for the pairs with the strongest associations; None if there is no estimate.
+    share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample. If this
+        share cannot be estimated, only the pairs with the strongest associations are used. None if there is no estimate.
     error : standard deviation of the share between the fits; their number is `fits`.
     off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns: for the fits, for
         independent columns, and for another sample.
     strong : number of pairs of associated columns.
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
     strongest_alone : whether the share is only about the pairs with the strongest associations.
-    of_all_rows : whether the held-out rows are all rows of persons, of whom a release has only some rows.
-    least_off : the distance of these rows without noise, which no release can avoid; 0 if all rows are released.
+    of_all_rows : whether the held-out rows include all rows of each person, while a release uses only some of them.
+    least_off : the distance between the rows that a release uses and all rows, without noise. No release can avoid this
+        distance. 0 if all rows are released.
     in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
         sets of bins, and the smaller share counts.
     """
@@ -224,8 +228,8 @@ def shown_share(share: float) -> str:
 
 
 class Comparison:
-    """The two halves of the rows with which fits are compared, and their distances from each other and from independent
-    columns.
+    """Two halves of the rows, with which fits are compared. The class computes how far the halves are from each other, and how
+    far they are from independent columns.
 
     Parameters
     ----------
@@ -248,7 +252,9 @@ class Comparison:
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two (n_pairs,) arrays of distances from a half of the rows: of the other half, and of independent columns."""
+        """Return two (n_pairs,) arrays of distances: between the two halves of the rows, and between a half and independent
+        columns.
+        """
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns) for side in self.sides]
         apart = (distances(self.shares[1 - side], alone[side])[self.places] for side in (0, 1))
@@ -256,8 +262,9 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Return the pairs for estimating the preserved share (all, or those with the strongest associations), and whether the
-        estimate is possible: independent columns must be clearly farther away than another sample.
+        """Return the pairs for estimating the preserved share, and whether the estimate is possible. The pairs are all pairs,
+        or the pairs with the strongest associations. The estimate is possible if independent columns are clearly farther away
+        than another sample.
         """
         index = {pair: place for place, pair in enumerate(self.pairs)}
         strongest = [index[pair] for pair in tied_pairs(self.pairs)[: len(self.columns)]]
@@ -272,7 +279,9 @@ class Comparison:
         return float(distances(self.shares[side], drawn)[self.places[self.telling[0]]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
-        """Return the share of the associations that each fit preserves, by its distance; empty if it cannot be estimated."""
+        """Return the share of the associations that each fit preserves, computed from the distance of the fit; empty if the
+        share cannot be estimated.
+        """
         sample, independent = self.means
         return [1 - (distance - sample) / (independent - sample) for distance in off] if self.telling[1] else []
 
@@ -383,7 +392,9 @@ class HeldOut:
 
     @cached_property
     def off_without_noise(self) -> list[float]:
-        """Return the distances between the rows of each half that a release would have without noise, and the other half."""
+        """Return, for each half, the distance between the rows that a release would use, without noise, and the rows of the
+        other half.
+        """
         beside = self.comparison
         shares = (self._in_first_bins(shares_of_pairs(side, beside.columns)) for side in self.fitted)
         return [beside.distance(1 - side, fit) for side, fit in enumerate(shares)]
@@ -612,8 +623,8 @@ class PlanRace:
 
         Parameters
         ----------
-        most, above : largest epsilon of the whole release, and a bound that it must exceed.
-        told : the tables; None to search them.
+        most, above : largest epsilon of the whole release, and a bound that this epsilon must exceed.
+        told : the tables; None to search for tables.
         least : share that a plan must preserve to be of use. If the first plan preserves less, it is returned.
         """
         best = self.at(most) if told is None else self.fitted(most, told, least)

@@ -33,7 +33,7 @@ LEAST_OTHERS = 5
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
     """Return the (n_cells,) risk groups of the persons in each cell of `public.counts`: 0 low, 1 medium, 2 high.
 
-    Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of these persons whose
+    Let c be the number of other persons with equal categorical quasi-identifiers. Let d be the number of these persons whose
     continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
     < k_0. The source describes the rule informally. This function uses the rule above. Without categorical quasi-identifiers, c
     counts all other persons.
@@ -54,7 +54,7 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 
 
 def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> dict[str, float]:
-    """Return the figures of each group by name, such as low_mean_risk; NaN where the group is empty.
+    """Return the risk statistics of each group by name, such as low_mean_risk; NaN for an empty group.
 
     share : of all persons, from 0 to 1.
     mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.
@@ -78,7 +78,7 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
 def risk_report(
     public: PublicTable, copies: Sequence[Counts], *, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS
 ) -> dict[str, float]:
-    """Return the non-private risk figures of M synthetic copies of one public table of n persons, by name.
+    """Return non-private risk statistics of M synthetic copies of one public table of n persons, by name.
 
     For a person i and a copy m let s be the number of synthetic rows that match i on the quasi-identifiers, and a the
     number of these rows that agree with i in all other columns, too.
@@ -93,7 +93,8 @@ def risk_report(
     true_match_rate : share of the persons with s = 1 and a = 1: a single match, which agrees in all columns. From 0 to 1.
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
     replicated_uniques : share with s = 1 among the persons whom nobody else matches in the original; NaN when there is no such
-        person. low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
+        person.
+    low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
 
     Parameters
     ----------

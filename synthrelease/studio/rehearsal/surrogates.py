@@ -485,7 +485,7 @@ MAX_COMBINATIONS = 100_000
 
 @contextmanager
 def _inside(place: str) -> Iterator[None]:
-    """Add `place`, a part of a table or column, to a mistake that is raised inside without a place."""
+    """Add `place`, a part of a table or column, to a mistake that the code in this block raises without a place."""
     try:
         yield
     except Unexpected as error:

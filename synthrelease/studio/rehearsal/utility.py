@@ -104,8 +104,8 @@ class StackedDesign:
     rows, synthetic : (n_cells,) numbers of rows in each cell: of both tables together, and of the synthetic table.
     few : (n_cells, k_1) sparse columns of the model matrix: the intercept, and an indicator for every bin but one of every
         column.
-    many : (n_cells, k_2) dense columns that follow: products of the standardised numbers of every two columns that have numbers
-        and vary, 0 if a number is missing, which has an indicator.
+    many : (n_cells, k_2) dense columns that follow: for every two columns that have numbers and vary, the product of the
+        standardised numbers. The product is 0 if a number is missing; the missing value has an indicator.
     start : (k,) initial coefficients.
     """
 
@@ -339,9 +339,9 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
 
     Notes
     -----
-    The source has the tables of equal size and 1/2 for c. The null expectation is for rows that are drawn given the original
-    (resampled, or from a model that fits it): only the sampling of these rows counts, not the sampling of the original. This
-    gives the factor 1 - c. The ratio is reliable if every bin has at least about five rows.
+    In the source, the two tables have equal size, so c is 1/2. The null expectation is for rows that are drawn given the
+    original, by resampling it or from a model that fits it. So only the sampling of these rows counts, not the sampling of the
+    original. This gives the factor 1 - c. The ratio is reliable if every bin has at least about five rows.
 
     Source
     ------
@@ -434,8 +434,8 @@ def compare_regressions(
 
     Raises
     ------
-    ValueError : for unknown or repeated columns, bins without numbers, copies over other bins, or an original that does not
-        determine the coefficients.
+    ValueError : for unknown or repeated columns, if a bin has no representative value, if a copy has other bins than the
+        original, or if the original does not determine the coefficients.
     """
     public.check_copies(copies)
     public.indices("target and features", (target, *features))
@@ -521,8 +521,9 @@ def utility_figures(
 ) -> dict[str, float]:
     """Return utility statistics of M >= 1 synthetic copies of a public table, by name: means over the copies and the slopes.
 
-    pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. A regression
-    that the public table does not determine has no statistics; a statistic is NaN if a copy does not determine it.
+    pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. If the
+    public table does not determine the regression, its statistics are missing. If a copy does not determine a statistic, the
+    statistic is NaN.
 
     Parameters
     ----------

@@ -269,7 +269,9 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on the open question about persons and on the problems of thresholds."""
+    """Return warnings, each as a sentence: that [unit] does not yet say how many rows a person can have, and which thresholds
+    have problems.
+    """
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
         return open_questions
