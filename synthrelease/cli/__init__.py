@@ -24,7 +24,7 @@ from synthrelease.sources.paths import without_secrets
 
 
 def _print_version(wanted_version: bool) -> None:
-    """Print the version of the program, which every written document states, and the commit if this is a checkout."""
+    """Print the version of the program, and the commit if this is a checkout. Every written document states this version."""
     if wanted_version:
         screen.print(f"synthrelease {__version__}{f' (commit {commit()})' if commit() else ''}")
         raise typer.Exit

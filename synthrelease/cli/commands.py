@@ -169,7 +169,9 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Return the parameter as typer reads it. Names with commas are one text, and repeated values are a list."""
+    """Return the parameter as typer reads it. Several names with commas between them are one text. An option that may be
+    repeated gives a list.
+    """
     default: Any = parameter.default
     if option.comma:
         kind, default = str | None, None

@@ -115,10 +115,10 @@ def init(request: DraftRequest) -> None:
     """Draft a configuration and criteria from a PUBLIC file.
 
     Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing. Never use a private file. Bounds,
-    bins and categories come from the file and are published without protection. A draft has at most 200 columns. In a wider
-    file, init drafts the columns named by --important and the columns most associated with them, or else the columns with the
-    strongest associations, and lists the others. The command tries generators and budgets on the file, and drafts the cheapest
-    release that preserves 85% of the associations.
+    bins and categories come from the file and are published without protection. A draft has at most 200 columns. If the file
+    has more columns, init drafts the columns named by --important and the columns most associated with them. Without
+    --important, it drafts the columns with the strongest associations. It lists the other columns. The command tries generators
+    and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
         found = "not both" if request.public else "one of the two is needed"

@@ -191,7 +191,7 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences on the share of the rows, or of the persons if `of_persons`, that the rules excluded."""
+    """Return sentences on the share of the rows that the rules excluded; if `of_persons`, on the share of the persons."""
     whole = "the persons in the file" if of_persons else "the file"
     text = f"The rules excluded {excluded.share} of {whole} (estimated with noise)."
     if excluded.many:

@@ -202,8 +202,9 @@ def bound(
 
     "The file" means the rows of the private file that the rules keep. All bounds hold together (docs/estimates.md). QUERY is a
     condition whose limits are edges of released bins, such as "age >= 35 and sex == 'F'". A condition alone asks for a number
-    of rows, with --given for a share, with --mean for a mean. QUERY can also be a question of `synthrelease estimate`, such as
-    "share weight < 2500: age >= 35 against < 35". If noisy tables answer the question, the estimate is printed, too.
+    of rows. Add --given to ask for a share, or --mean to ask for a mean. QUERY can also be a question of `synthrelease
+    estimate`, such as "share weight < 2500: age >= 35 against < 35". If noisy tables answer the question, the estimate is
+    printed, too.
 
     Parameters
     ----------

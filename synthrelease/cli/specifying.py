@@ -37,8 +37,8 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines of `plan` about the pairs of columns whose association the released rows preserve, for a file of `rows`
-    rows.
+    """Yield the lines of `plan` that say for which pairs of columns the released rows preserve the association, for a file of
+    `rows` rows.
     """
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs

@@ -93,7 +93,7 @@ class ScoutedColumn:
     missing : strings that stand for a missing answer.
     low, high : the smallest and the largest number; None if the codebook does not state it.
     whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number.
-    limits : numbers at each of which a bin always begins, such as 37 weeks for births at term.
+    limits : numbers such as 37 weeks, the limit of births at term. A bin always begins at each of these numbers.
     dates : for dates, the texts of the first and the last date, and the format. The codes are then the shortest periods (days,
         weeks, months, quarters or years) of which there are at most 16; the bounds alone decide. Otherwise empty.
     """
@@ -245,7 +245,9 @@ def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Ce
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells with edges of 1, 2 and 5 times powers of ten, and cells next to 0, within the bounds."""
+    """Return cells within the bounds. Their edges are 1, 2 and 5 times powers of ten. Between these cells, there are cells next
+    to 0.
+    """
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
     sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]

@@ -104,7 +104,8 @@ class ScoutDocument(Part):
     ----------
     format, kind : version and kind of the document.
     title : title of the scout.
-    rows : number of rows of the private file, published exactly. With a key, number of persons, one row of whom was counted.
+    rows : number of rows of the private file, published exactly. With a key, number of persons; one row of each person was
+        counted.
     unit, key, first_by : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
         (`privacy.cap.Cap`).

@@ -174,9 +174,9 @@ def cap_of(
 
     Raises
     ------
-    InputError : if delta is 0, for columns of texts without a list of codes, numbers without bounds, and a stated rho. Texts
-        without a list need a delta above 0, because a text may occur in one row alone. Numbers without bounds need a delta
-        above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
+    InputError : if delta is 0, but `rho` is stated, a column of texts has no list of codes, or a column of numbers has no
+        bounds. Texts without a list need a delta above 0, because a text may occur in one row alone. Numbers without bounds
+        need a delta above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
     """
     if not delta:
         open_ended = [
@@ -221,7 +221,7 @@ def check_noise(scouting: Scouting) -> None:
 def check_memory(scouting: Scouting) -> None:
     """Raise BudgetError if the machine may have too little memory to count texts without a list of codes.
 
-    With a key, the texts of all rows are in memory that may be a person's first row (`enclave.persons.Persons`).
+    With a key, memory holds the texts of every row that may be the first row of a person (`enclave.persons.Persons`).
     """
     available = machine_megabytes()
     texts = sum(column.kind == "texts" for column in scouting.columns)
@@ -350,7 +350,9 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return the (n_atoms,) cells of the finest bins in a column's first table. Each code has a separate cell."""
+    """Return, for each of the (n_atoms,) finest bins of a column, its cell in the first table of the column. Each code has a
+    separate cell.
+    """
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 

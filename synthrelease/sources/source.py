@@ -123,7 +123,7 @@ def _is_table(path: Path) -> bool:
 
 
 def which_file(number: int, n_files: int) -> str:
-    """Return a sentence that gives the position of a file among several, without its name."""
+    """Return a sentence that identifies one of several files by its position. The sentence does not name the file."""
     return f"The problem concerns file {number} of {n_files}, in the order of their names."
 
 
@@ -241,7 +241,7 @@ class Source:
             return False
 
     def holds_files(self) -> bool:
-        """Return whether the source is a folder or a pattern, which may stand for several files; false for one file or a
+        """Return whether the source is a folder or a pattern, so that it may have several files; false for one file or a
         database.
         """
         if self.path is None:

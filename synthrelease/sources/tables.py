@@ -172,7 +172,7 @@ def engine_of(uri: str) -> Any:
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
-    """Return the schema and the name of each table and view that may be meant.
+    """Return the schema and the name of each table and view to which the request may refer.
 
     The result is all tables and views of the default schema, whose name is given as "". If `asked` names an existing table of a
     schema (`schema.name`), the result is that table alone.

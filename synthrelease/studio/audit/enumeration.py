@@ -4,7 +4,8 @@ A triple (R, R', S) has two private tables R and R' of n records that differ in 
 triple:
 
 - the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
-- the exact figures, in whole numbers from a second implementation (`exact_figures`), differ by at most the proved bound.
+- the exact values, which a second implementation computes in whole numbers (`exact_figures`), differ by at most the proved
+  bound.
 
 Triples (F, F', S) of files with excluded rows are covered, too: the tables that the program can make from two neighbouring
 files are among the pairs above (`tiny`). Every pair of files that leads to a pair of tables with too large a change counts as a
@@ -340,7 +341,9 @@ def enumerate_numbers(most_records: int) -> Enumeration:
 
 
 def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
-    """Return the integer that gets noise and the sensitivity of the noise; without noise, the published number and 0."""
+    """Return the integer that gets noise, and the sensitivity for which the noise is drawn. If the number gets no noise, return
+    the published number and 0.
+    """
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())
     charge = _RULE.charge

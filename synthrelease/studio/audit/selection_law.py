@@ -6,9 +6,9 @@ all these probabilities, including the probability of rejection, differ by at mo
 every stop probability gamma, the distribution of the output follows in closed form. The largest ratio of the two distributions
 is compared with the claim:
 
-- any gamma: 2 eps1;
-- gamma above 0, and hidden numbers of rounds with finitely many values: the cost that `privacy.selection` charges for this
-  distribution of the number of rounds (theory 2b.1, price).
+- for any gamma, the claim is 2 eps1;
+- for gamma above 0, and for a hidden number of rounds with finitely many values, the claim is the cost that `privacy.selection`
+  charges for this distribution of the number of rounds (theory 2b.1, price).
 
 tests/test_selection_law.py compares this distribution with the code of `selection.select`, path by path.
 """

@@ -130,8 +130,8 @@ class PermutationSwapping:
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
-        """Return whether the table of these columns is published exactly: the table has no swap variables, or besides swap
-        variables only columns of the key.
+        """Return whether the table of these columns is published exactly. This holds if the table has no swap variables, or if
+        all its other columns are columns of the key.
         """
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
@@ -250,8 +250,8 @@ class Swapping(Baseline):
         return [MadeTables(name=name, guarantee=guarantee, epsilon=pairwise, copies=copies, notes=notes)]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the swap variables and the key: the requested ones, or an identifying column and the column with the strongest
-        association that does not determine it.
+        """Return the swap variables and the key. By default, the swap variable is an identifying column. The default key is the
+        column with the strongest association among the columns that do not determine the swap variable.
         """
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))

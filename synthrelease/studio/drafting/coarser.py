@@ -100,7 +100,7 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
     ----------
     limits : limits to choose from.
     shares : share of the rows in each bin between these limits. The shares add up to less than 1 if values are missing.
-    adult : the largest limit up to this number stays if a quarter of the share is below it.
+    adult : the largest limit up to this number stays if the rows below it have at least a quarter of the smallest share.
     """
     n_young = sum(limit <= adult for limit in limits)
     if n_young and shares[:n_young].sum() >= least_share / 4:

@@ -68,8 +68,8 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
 
 def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the negative codes of a column, such as -1 for "never". The other numbers are at least ten different ones and not
-    negative.
+    """Return the negative codes of a column, such as -1 for "never". The column must also have at least ten different other
+    numbers, none of them negative.
 
     There are at most three such codes, all from -1 to -9. Negative numbers may also be the lower end of a quantity. So one of
     these conditions must hold: the codebook labels all codes; -1 is not among them; 0 does not occur; there is one code beside
@@ -535,7 +535,8 @@ def _ties(
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
     """Return the (n_rows,) groups of the rows, for the comparison of columns; -1 for a row without a value.
 
-    Numbers are divided into eighths. Each frequent string is a group, and all other strings share one group.
+    Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
+    group.
     """
     plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
     if is_number:
@@ -673,7 +674,8 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 
 
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the values of a key, such as 0 or 99999, that stand for a missing key: each has far more rows than any person.
+    """Return the values of a key, such as 0 or 99999, that stand for a missing key. Each of these values has far more rows than
+    any person.
 
     Parameters
     ----------

@@ -502,7 +502,7 @@ def without_role(column: ColumnDraft) -> ColumnDraft:
 def _is_weight(answers: Answers) -> bool:
     """Return whether a column is a design weight by its name or description and by its numbers.
 
-    The numbers must add up to about the number of rows or more. If the name could also be that of a body weight, the numbers
+    The numbers must add up to about the number of rows or more. If the name may also be the name of a body weight, the numbers
     must not look like kilograms or pounds of a body, or grams of a newborn.
     """
     values, rows = answers.numbers

@@ -356,8 +356,8 @@ def one_of_each(
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
     """Return the criterion of single columns, or the reason for omitting it.
 
-    This criterion is omitted if the criterion of cells has at most twice its threshold. The criterion of cells then limits
-    errors of single columns, too.
+    The criterion of single columns is omitted if the threshold of the criterion of cells is at most twice as large. The
+    criterion of cells then limits errors of single columns, too.
     """
     if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
         return bins
@@ -514,7 +514,7 @@ def suggested_rules(
     table : counts of the public rows in these bins.
     without : names of columns about which no rule is suggested.
     own_numbers : function that returns the numbers of the rows; None for no rules that compare two columns.
-    steps : steps of the grids on which criteria count the own values of columns.
+    steps : for columns whose exact values criteria use, the step of the grid on which these values are counted.
     """
     marginals = with_pairs(table)
     comparing = [] if own_numbers is None else _comparing(schema, binnings, table.total, marginals, without, own_numbers)

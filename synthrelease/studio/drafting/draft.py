@@ -1080,7 +1080,9 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation) -> Counts:
-    """Return the counts with the column of each group of indicators, which follows from the other columns."""
+    """Return the counts with a column for each group of indicators. This column is computed from the indicators in the other
+    columns.
+    """
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:  # an indicator has two categories, which are its atomic bins
         bins = number_of_indicators(counted, {place: digits[schema.names[place]] for place in counted.marks})

@@ -612,7 +612,7 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:
-    """Return the sentences that name columns that look like keys shared by several rows; empty if there are none."""
+    """Return sentences on the columns that look like keys shared by several rows; empty without such columns."""
     keys = [column for column in left_out if column.rows_of_one > 1]
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:

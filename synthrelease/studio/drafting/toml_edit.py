@@ -131,8 +131,8 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
-    """Return the changes that add a table to a list of tables with headers, one change for each key. In a list between
-    brackets, one change adds the table.
+    """Return the changes that add a table to a list of tables with headers, one change for each key. If the list is written
+    between brackets, a single change adds the table.
     """
     if _is_there(old, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
         return [edit]

@@ -622,8 +622,8 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the offer of a generation budget, from the attempts that chose the shortlist and the budget. A fit counts
-    separately only if it has attempts of at least half of the shortlist.
+    """Return the offer of a generation budget, from the attempts that chose the shortlist and the budget. A private fit counts
+    separately only if it has attempts of at least half of the configurations on the shortlist.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 

@@ -516,7 +516,7 @@ class Try:
     reached: tuple[bool, ...]
 
     def chance(self, scale: float = 1.0) -> float:
-        """Return the probability that the candidate passes, over the noise of the joint test, widened by this factor."""
+        """Return the probability that the candidate passes the joint test with its noise widened by this factor."""
         if not math.isfinite(self.excess):
             return float(self.excess > 0)
         return passing(0.0, self.excess, scale, Fraction(1))

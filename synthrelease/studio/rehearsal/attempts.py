@@ -95,7 +95,8 @@ class Trials:
 
 @one_thread
 def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation: Fraction) -> list[AttemptResult]:
-    """Run attempts (configuration, number) of a rehearsal with this generation budget, in this order.
+    """Run the attempts of a rehearsal with this generation budget, in the given order. An attempt is given as (configuration,
+    number).
 
     The noise of an attempt depends only on (seed, generation, configuration, number), so results do not depend on where and
     when attempts are run. Attempts with the same number share the division of rows, the private fits and the measurements that
@@ -297,7 +298,7 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
     Let m be the mean of n such values, M the mean of their expectations, and kl the divergence of two coins. Then Pr[m <= x] <=
     exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963, Theorem 1). The ends of the
     interval are the M at which this bound is (1 - level) / 2. The interval assumes nothing about the distribution of the
-    values, so for values 0 or 1 the interval is slightly wider than the interval of Clopper and Pearson.
+    values, so for values that are 0 or 1, the interval is slightly wider than the interval of Clopper and Pearson.
     """
     if not values:
         return 0.0, 1.0

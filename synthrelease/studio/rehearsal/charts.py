@@ -27,7 +27,7 @@ def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target
 
 
 def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) -> Markup:
-    """Return a chart of criterion values divided by thresholds: median and middle 90% for each criterion."""
+    """Return a chart of criterion values divided by thresholds: the median and the middle 90% for each criterion."""
     bands = [np.quantile(values, [0.05, 0.5, 0.95]).tolist() for values in ratios]
     right_end = max(1.25, 1.05 * max(high for _, _, high in bands))
     bands = [[max(0.0, value) for value in band] for band in bands]

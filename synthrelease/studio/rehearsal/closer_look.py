@@ -157,7 +157,7 @@ class PublicJudge:
 
     def figures(self, released: Counts) -> tuple[float, ...]:
         """Return, for each criterion, its value without noise; NaN if there is no value. If shared measurements answer the
-        criterion, the result is its bound.
+        criterion, the result is the bound that these measurements give.
 
         Parameters
         ----------
@@ -504,7 +504,9 @@ class CloserLook:
 
 
 class NoiselessEntropy(NoNoise, SeededEntropy):
-    """Seeded draws without noise in measurements, for a model of public rows that is exact except for random choices."""
+    """A source of seeded draws that adds no noise to measurements. With this source, a model of public rows is exact except for
+    random choices.
+    """
 
 
 def typical_configuration(

@@ -303,8 +303,8 @@ def telling_tables(
     noise, because the table is public. Each round fits a model to the selected tables and looks at the tables with the largest
     errors. A table is added if its error, in rows, is larger than the noise that the measurement of one more table adds to all
     tables. Pairs are selected first, then tables of three columns. Last come the strong pairs that the model would lose, unless
-    the noise of their tables would hide the association. `most_cells` limits the tables of a model. If the pair with the
-    largest error does not fit, it replaces other tables. Every column is in at least one table.
+    noise in their tables would hide their association. `most_cells` limits the tables of a model. If the pair with the largest
+    error does not fit, it replaces other tables. Every column is in at least one table.
 
     Parameters
     ----------
@@ -406,7 +406,9 @@ class _Search:
         return {pair: error for pair, error in every if not self.known(pair)}
 
     def tables(self) -> tuple[Columns, ...]:
-        """Return the chosen tables, none of which contains another, and single columns that need their own table."""
+        """Return the chosen tables, without tables that another chosen table contains, and the single columns that need a table
+        of their own.
+        """
         within = set[int]() if self.purse.single_columns else set(chain.from_iterable(self.chosen))
         return (*sorted(self.chosen), *((column,) for column in range(len(self.sizes)) if column not in within))
 
@@ -462,7 +464,7 @@ class _Search:
         return errors
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
-        """Return the strong pairs of which the model preserves less than `_KEPT` of Cramer's V."""
+        """Return the strong pairs for which the model preserves less than the share `_KEPT` of Cramer's V."""
         modelled = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
         return [
             pair

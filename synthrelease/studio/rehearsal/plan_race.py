@@ -700,8 +700,8 @@ class PlanRace:
         return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether agreements of pairs can be measured: enough columns have two bins so that agreements reduce the noise,
-        few columns have more bins, and a model can contain the tables.
+        """Return whether agreements of pairs can be measured. Enough columns must have two bins, so that agreements reduce the
+        noise, and few columns may have more. A model must be able to contain the tables.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
         generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
@@ -780,8 +780,8 @@ def needed_of(most: float) -> float:
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """Return the charge for a fit to this part of the rows, so that the noise relative to the part equals the noise of the
-    budget relative to all rows.
+    """Return the charge for a fit to this part of the rows. With this charge, the noise relative to the part equals the noise
+    of the budget relative to all rows.
     """
     if purse.kind is DiscreteLaplace:
         return mechanism(GENERATION, purse.cost / part, "a fit to public rows")

@@ -122,7 +122,7 @@ def risk_report(
 
     Privacy
     -------
-    None: the figures are exact functions of the original. So the original must be a `PublicTable`.
+    None: the statistics are exact functions of the original. So the original must be a `PublicTable`.
     """
     public.check_copies(copies)
     if not quasi_identifiers:

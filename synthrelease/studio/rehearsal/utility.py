@@ -278,8 +278,8 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
     Parameters
     ----------
     estimates : (M, k) or (M,) q_m, for example the coefficients of a regression that was fitted to each copy.
-    variances : same shape, v_m, their squared standard errors, each computed as if the copy were the original data. NaN, where
-        a copy has no such estimate, makes the combined figures NaN.
+    variances : same shape, v_m, their squared standard errors, each computed as if the copy were the original data. If one of
+        these values is NaN because a copy has no such estimate, the combined estimates are NaN.
     rule, size_ratio : the kind of copies, and k / n, rows of a copy over rows of the original.
 
     Notes
