@@ -53,8 +53,8 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the explanation of a criterion. If the criterion has `of`, the explanation of its kind is applied to rows of
-    members.
+    """Return the explanation of a criterion. If the criterion sets `of`, the explanation of its kind is applied to the rows
+    of members.
     """
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:

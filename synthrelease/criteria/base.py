@@ -38,8 +38,9 @@ class Criterion(SpecTable):
     """One acceptance criterion, validated from the acceptance file.
 
     To add a kind, write one file with a subclass that has a criterion value and its sensitivity (`query`). Add an `Explanation`
-    whose name is the name of the class followed by "Explained". Add one line to `CRITERIA`, the draft of `init` or the reason
-    for drafting nothing (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py requires all of these.
+    whose name is the name of the class followed by "Explained". Add one line to `CRITERIA`, and examples to tests/examples.
+    Add the draft that `init` writes to `criteria.drafts`, or the reason why there is no draft. tests/test_contracts.py
+    requires all of these.
 
     Attributes
     ----------
@@ -49,8 +50,9 @@ class Criterion(SpecTable):
     threshold : the largest accepted value of the criterion, in the unit of the criterion. The program compares the noisy
         criterion value with the threshold. Example: `threshold = 0.01`.
     epsilon : the epsilon for measuring the criterion. Every round measures the criterion, so this epsilon is a part of the cost
-        of the selection (theory 2, selection). With [selection] test = "joint", and for kinds that say so, the criterion is
-        measured once. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
+        of the selection (theory 2, selection). The criterion is measured only once with [selection] test = "joint", and for
+        kinds whose description states this. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon =
+        0.01`.
     answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
         The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This
         setting needs [selection] measurements = "shared" and a measured table for every table that the criterion compares.
@@ -174,7 +176,7 @@ class Criterion(SpecTable):
     # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return the sums of original counts from which `measured_bound` is computed. No count is read."""
+        """Return which sums of original counts `measured_bound` needs. No count is read."""
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -257,7 +259,9 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a noisy criterion value. For a void candidate the value of the score is NaN."""
+        """Return the score of a noisy criterion value. The value is NaN if the candidate fails for any private table
+        (`Query.void`).
+        """
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
@@ -308,8 +312,8 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums that each criterion with `answered_by` needs on the bins of a transformation. The sums do not depend
-        on a table.
+        """Return the `measured_sums` of every criterion that sets `answered_by`, for the bins of a transformation. The sums
+        do not depend on a table.
         """
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
@@ -332,7 +336,7 @@ class Setting:
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
         """Return an (n_cells,) mask over the product of these bins: False if the raw rules exclude every record of the cell.
 
-        Bins of missing values are left out, because no cell contains a record without a value in one of the columns.
+        Bins of missing values are left out, so a cell contains only records with a value in each of the columns.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
@@ -393,7 +397,7 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return limits on the sums of every criterion with `answered_by`, on the bins of a transformation."""
+        """Return limits on the sums of every criterion that sets `answered_by`, for the bins of a transformation."""
         from synthrelease.criteria.measured import all_limits
 
         key = tuple(binning.name for binning in transformation.binnings)

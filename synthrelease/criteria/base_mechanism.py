@@ -6,9 +6,10 @@ noisy number for each of several criterion values that share their noise. The `*
 the exact criterion values, such as `marginals_mechanism` and `groupings_mechanism`.
 
 Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is the sensitivity of the criterion value over
-eps; the class of the criterion proves the sensitivity. A slack has sensitivity 1, and the least of several slacks also has
-sensitivity 1 (Proposition 3). Several criterion values together are rounded to grids on which no criterion value moves by more
-than D steps, and get one vector of noise (theory 4.4, figures that share a noise).
+eps; the class of the criterion proves the sensitivity. A slack says how far the table is from failing a criterion
+(`facts.Query`). A slack has sensitivity 1, and the least of several slacks also has sensitivity 1 (Proposition 3). Several
+criterion values together are rounded to grids on which no criterion value moves by more than D steps, and get one vector of
+noise (theory 4.4, figures that share a noise).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return the distance between a private table and the nearest failure of a query, in units of the sensitivity (see
+    """Return how far a private table is from failing a criterion, in units of the sensitivity of the criterion value (see
     `Query`). A void query has a slack of minus infinity.
     """
     if query.void:

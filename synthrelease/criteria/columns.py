@@ -31,7 +31,7 @@ def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterabl
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake if an alternative of the column in use has a bin without a number."""
+    """Yield a mistake if an alternative that the release may use for the column has a bin without a number."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -41,7 +41,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative in use with a bin that overlaps two bins of `coarser`."""
+    """Yield a mistake for every alternative that the release may use, if one of its bins overlaps two bins of `coarser`."""
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -53,7 +53,9 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in grouping columns: unknown names, and alternatives that have a bin in two bins of [groups]."""
+    """Yield the mistakes in grouping columns: unknown names, and alternatives with a bin that overlaps two bins of
+    [groups].
+    """
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -142,7 +144,7 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 
 
 class MarginalCriterion(Criterion):
-    """The base class of criteria that compare marginal tables. It chooses the tables.
+    """The base class of criteria that compare marginal tables. This class chooses the tables.
 
     Attributes
     ----------
@@ -180,7 +182,7 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The parsed terms of `tables`; None stands for the table of all columns."""
+        """The parsed terms of `tables`; None means the table of all columns."""
         if not self.tables:
             return ()
         from synthrelease.generators.measurements import FormulaTerm
@@ -205,14 +207,16 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the tables that `tables` names beyond `up_to`, each once, as increasing column indices."""
+        """Return the tables in `tables` that have more than `up_to` columns. Each table is listed once, as increasing
+        column indices.
+        """
         width = len(layout.sizes)
         everything = tuple(range(width))
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return the arguments `largest` and `named` of `data.marginals.differences`."""
+        """Return the compared tables, as the arguments `largest` and `named` of `data.marginals.differences`."""
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
@@ -290,7 +294,7 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) largest difference that is possible between a released count and an original count within its
-    limits.
+    """Return the (n_cells,) largest possible differences between a released count and an original count that lies within
+    its limits.
     """
     return np.maximum(limits.high - released, released - limits.low)

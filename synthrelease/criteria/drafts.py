@@ -53,7 +53,7 @@ class FileColumn:
 
     Attributes
     ----------
-    of_date : whether the column was made from a date, or holds years of the calendar.
+    of_date : whether the column was made from a date, or contains calendar years.
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
     limits : the inner limits of the drafted bins of a column of numbers; None for a column of categories.
@@ -110,7 +110,7 @@ class FileFacts:
     ----------
     cell : the drafted threshold for the error of a cell of a small table, stated as a share of all rows.
     unique : the share of the rows that are unique in the bins of the draft.
-    strongest : pairs of columns with more association than chance gives, from the strongest association to the weakest.
+    strongest : pairs of columns whose association is stronger than chance explains, from the strongest to the weakest.
     members : the columns of members, such as persons of a household; empty without [members].
     """
 
@@ -159,8 +159,8 @@ class CriterionDraft:
 
     Attributes
     ----------
-    seen : a text with three criterion values on the public file. They compare the two halves of the file with each other, noisy
-        fits with the file, and independent columns with the file.
+    seen : a text with three criterion values on the public file. The first value compares the two halves of the file with
+        each other. The second compares noisy fits with the file, and the third compares independent columns with the file.
     about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation. None if the
         criterion value is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
@@ -210,7 +210,7 @@ def budget(least: float) -> Fraction:
 
 
 Drafts = Iterable[CriterionDraft | str]
-"""The drafts of one kind for a public file. A text for each criterion that was left out states the reason."""
+"""The drafts of one kind for a public file. For each criterion without a draft, a text states the reason."""
 
 # Largest number of columns for which a draft compares tables of three columns. With more columns, tables of three columns
 # take seconds in every round.
@@ -486,5 +486,7 @@ ASKED_FOR: Mapping[str, str] = {
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafts of all kinds for a public file, with a text for each criterion that was left out."""
+    """Return the drafts of all kinds for a public file. For each criterion without a draft, also return a text with the
+    reason.
+    """
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

@@ -71,21 +71,21 @@ class Explanation(Generic[Kind]):
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return the error bound on the original table that follows from an exact criterion value of at most `limit`. The
-        result is None if no bound follows.
+        """Return the bound on errors that follows if the exact criterion value is at most `limit`. The result is None if no
+        bound follows.
         """
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on how much the exact criterion value grows when all kept rows of the file replace the drawn
-        sample. Rows are counted as shares. The limit fails with at most the risk of the drawing. The result is None if there is
-        no such limit (theory 13.17, drawn shares).
+        """Return an upper limit on how much the exact criterion value grows if all kept rows of the file replace the drawn
+        sample. Counts are taken as shares of the rows. The limit is wrong with at most the probability `drawing.risk`. The
+        result is None if there is no such limit (theory 13.17, drawn shares).
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return the largest number of columns of tables in which the criterion value bounds the error of each cell; 0 if it
-        bounds no cell.
+        """Return the largest k such that the criterion value bounds the error of every cell in all tables of at most k
+        columns; 0 if the value bounds no cell.
         """
         return 0
 
@@ -98,8 +98,9 @@ class Explanation(Generic[Kind]):
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated time of one score on one core, in seconds, without the time for a few passes over the occupied
-        cells."""
+        """Return the estimated time of one score on one core, in seconds. The time for a few passes over the occupied cells
+        is not included.
+        """
         return 0.0
 
     @property

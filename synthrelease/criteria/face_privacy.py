@@ -29,9 +29,9 @@ class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times. This number must be 0.
 
     With `columns` = b, the criterion counts rare combinations of bins over all choices of b columns. A combination is rare if
-    it occurs in the candidate, but fewer than `minimum_count` times. If no combination is rare, no combination of fewer columns
-    is rare, because its count is a sum of counts of such combinations. There are C(d, b) tables of b columns; at most
-    `MAX_TABLES` are allowed.
+    it occurs in the candidate, but fewer than `minimum_count` times. If no combination of b columns is rare, no combination
+    of fewer columns is rare, because its count is a sum of counts of combinations of b columns. There are C(d, b) tables of
+    b columns; at most `MAX_TABLES` are allowed.
 
     Privacy
     -------
@@ -71,7 +71,9 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return the minimum count of whole rows; 1 if `columns` is set, which promises nothing about whole rows."""
+        """Return the minimum count of whole rows; 1 if `columns` is set, because the criterion then says nothing about
+        whole rows.
+        """
         return self.minimum_count if self.columns is None else 1
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:

@@ -132,7 +132,7 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound on cells: no cell of a table of at most `largest` columns, or in `tables`, has an error above `rows`."""
+    """A bound on cells. No cell of a table of at most `largest` columns, or of one of `tables`, has an error above `rows`."""
 
     rows: int
     largest: int
@@ -191,8 +191,8 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Upper limits on weighted sums over the cells of the original table R of some columns. For each sum, the sum of weights R
-    is at most `most`.
+    """Upper limits on weighted sums over the cells of the original table R of some columns. For each sum, the sum of weight
+    times R over the cells is at most `most`.
 
     `weights` has one array for each sum. This array has an axis for each column, over the released bins of the column.
     """
@@ -256,7 +256,9 @@ class OneNoise:
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation without the effect of the grid, if the number of rows is unknown."""
+        """Return the standard deviation of the noise without the effect of the grid. Use it if the number of rows is
+        unknown.
+        """
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
@@ -281,7 +283,8 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Return the noise that criterion values share, by name of the criterion: empty, or two or more entries.
+    """Return the shared noise of each criterion value, by the name of its criterion. The result is empty or has at least
+    two entries.
 
     The result depends on the epsilons alone, so it is public. The search starts with all criterion values. The search removes
     the criterion value with the largest epsilon in two cases: separate noise would be smaller for this value, or more than
@@ -300,7 +303,7 @@ def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
 # The query of a criterion to the private table, and the score.
 
 ANSWERED = "none: an upper bound that follows from the published measurements"
-"""The name of the mechanism for a criterion with `answered_by`."""
+"""The name of the mechanism for a criterion that sets `answered_by`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,8 +315,8 @@ class Score:
 
     Attributes
     ----------
-    noise_bound : an estimate of the change that the noise exceeds in 5% of cases, if the noise is not added to the criterion
-        value itself.
+    noise_bound : if the noise is not added to the criterion value itself, an estimate of the change of this value that the
+        noise exceeds in 5% of cases.
     decides : whether the comparison of this criterion value with the threshold decided about the candidate. A criterion value
         that decided is published only because it passed.
     one_noise : the noise that this criterion value shares with other values, or None. `epsilon` is then the part of the total
@@ -345,8 +348,8 @@ class Query:
     slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1. The slack is at
         least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) /
         sensitivity.
-    void : whether the candidate fails for any private table, for example because a group has no rows. A void query has the same
-        charge.
+    void : whether the candidate fails for any private table, for example because a group has no rows. A void query costs
+        the same charge as any other query.
     """
 
     figure: Callable[[Counts], float]

@@ -41,8 +41,8 @@ class Faithfulness(Criterion):
     Privacy
     -------
     The sensitivity is 1/n: a replaced record changes the size of a maximum matching by at most one pair for every similarity
-    rule that is fixed beforehand (Proposition 10). Ignored columns, and members in any order, only change this public rule.
-    Each record is still a single node of the matching graph.
+    rule that is fixed beforehand (Proposition 10). Ignored columns and `any_order` only change this public rule. Each
+    record is still a single node of the matching graph.
 
     Attributes
     ----------

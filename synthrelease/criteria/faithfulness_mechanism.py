@@ -89,7 +89,7 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """Return the two tables without most of the cells that have no similar cell in the other table.
+    """Drop most of the cells that have no similar cell in the other table, and return the two smaller tables.
 
     Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if a hash of its
     other words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a
@@ -131,7 +131,8 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarray:
-    """Return a mask of remainders. The mask is True for the hashes that occur in both tables, and for a few other hashes.
+    """Return a mask over the remainders of hashes. The mask is True for each hash that occurs in both tables, and for a few
+    other hashes.
 
     The hashes of both tables are sorted, with the table as their last bit. A hash that occurs in both tables then gives two
     neighbours that differ in this bit alone. In large tables, even and odd hashes are sorted separately, in half the memory.

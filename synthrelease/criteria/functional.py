@@ -61,7 +61,8 @@ class Design(MomentGrid):
     ----------
     numbers : for each feature and then the target, the representative values of the bins. Cells are the product of these bins.
         The bins of the target vary fastest.
-    limits : for the same columns, the lowest and the highest value with which an original record in each bin can count.
+    limits : for the same columns, the lowest and the highest value that an original record in each bin can have in the
+        regression.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -262,8 +263,8 @@ class PriorGuess(SpecTable):
     """A public guess of the regression, for example from the public file. The guess lowers the noise and costs no epsilon.
 
     `centres` and `spreads` are typical values and standard deviations of the features. `intercept` and `coefficients` are a
-    guess of the fitted line. `uncertainty` is the likely error of the coefficients, in units of the target per spread. A wrong
-    guess makes the fit noisier, but not less private.
+    guess of the fitted line. `uncertainty` is the likely error of a coefficient, stated as the change of the target when
+    the feature grows by its spread. A wrong guess makes the fit noisier, but not less private.
 
     Attributes
     ----------
@@ -272,8 +273,8 @@ class PriorGuess(SpecTable):
         parity = 14.7, age = 4.8 }`.
     centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
     spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
-    uncertainty : the likely error of the guessed slopes, in units of the target per spread of a feature. Example: `uncertainty
-        = 10`.
+    uncertainty : the likely error of a guessed slope. State it as the error in the target that results when the feature
+        grows by its spread. Example: `uncertainty = 10`.
     """
 
     intercept: float = Field(allow_inf_nan=False)

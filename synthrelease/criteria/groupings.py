@@ -59,8 +59,8 @@ class Grouping:
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
-    """Return a grouping for every column of `by` and, with `overall`, a grouping with all rows in one group. A column in
-    [groups] is grouped by the groups that [groups] states.
+    """Return a grouping for every column of `by`. With `overall`, also return a grouping with all rows in one group. A
+    column in [groups] is grouped by the groups that [groups] states.
     """
     layout, ways = transformation.layout, []
     for name in by:
@@ -269,8 +269,8 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on the change that the draw of rows causes in any of `shares` shares of each group, or in the
-        complements of these shares within the group. The limit fails with at most the risk of the drawing.
+        """Return a limit on the change that the draw of rows causes in `shares` shares of each group, and in the
+        complements of these shares within the group. The limit is wrong with at most the probability `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)

@@ -221,7 +221,9 @@ class SharesOfGroups:
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Return exact numbers of rows: (n_groups, 1) with a value, and (n_groups, n_shares) in each share."""
+        """Return two arrays of exact numbers of rows. The first, of shape (n_groups, 1), counts the rows of each group that
+        have a value. The second, of shape (n_groups, n_shares), counts the rows in each share.
+        """
         bins = table.layout.sizes[self.column]
         rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
         rows = rows[:, : self.present]

@@ -145,7 +145,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values that rows of both tables have in it."""
+        """Return the columns of the regression, and the values that rows of both tables have in the regression."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,

@@ -339,8 +339,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distance between a compared table of the drawn rows and of all kept rows. The limit fails with
-        at most the risk of the drawing.
+        """Return a limit on the distance between the drawn rows and all kept rows, for any compared table. The limit is
+        wrong with at most the probability `drawing.risk`.
         """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
@@ -478,8 +478,8 @@ class WeightedMarginalError(MarginalCriterion):
     record's weight is a function of its cell alone: a public number between 0 and w_max that does not depend on other records.
     Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
     of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
-    w_max and the sum over S are functions of the candidate, which is public. There is no such bound for weights that depend on
-    who else answered, or for rows that are repeated by their weight. Neither is supported.)
+    w_max and the sum over S are functions of the candidate, which is public. There is no such bound if weights depend on
+    who else answered, or if rows are repeated by their weight. This criterion supports neither case.
 
     Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
     numbers and all sums are exact.

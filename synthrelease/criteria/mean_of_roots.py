@@ -1,9 +1,9 @@
 """The criterion mean of roots: the largest error of a mean over roots (such as households) of a number computed from their
 members.
 
-The criteria of `criteria.members` count each member or each pair of members. So a large root has more weight there, and the
-sensitivity is larger. In this criterion every root has one number in a given range, so the sensitivity is the sensitivity of a
-single row (theory 3.23, means over roots).
+The criteria of `criteria.members` count each member or each pair of members. So a large root has more weight in those
+criteria, and their sensitivity is larger. In this criterion every root has one number in a given range, so the sensitivity
+is the sensitivity of a single row (theory 3.23, means over roots).
 """
 
 from __future__ import annotations
@@ -213,8 +213,9 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the pair: the compared column and a grouping column or, with number =
-        "agreement", the compared column of two members.
+        """Return whether the criterion checks the association of the pair. It checks the compared column with each grouping
+        column. With number = "agreement", it also checks the compared column of one member with the same column of another
+        member.
         """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:

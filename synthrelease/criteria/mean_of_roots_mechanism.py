@@ -4,9 +4,10 @@ Private: the counts of the table by root, with the exact values of its members. 
 `criteria.base_mechanism`, which adds the noise; the same functions also read candidates, which are public.
 
 Neighbours replace one root with all its members, and the sensitivity is (b - a)/m. A root's number is clipped to the public
-range [a, b], whatever its members are. So the root adds a value from an interval of length (b - a)/m that contains 0 to the
-error of one group with m released roots, and 0 to the other groups (theory 3.23, means over roots). A number is a function of
-its root alone and is computed elementwise; a sum is correctly rounded.
+range [a, b], whatever its members are. Let a group have m released roots. A root in the group adds a value from an interval
+of length (b - a)/m to the error of the group. A root outside of the group adds 0, and the interval contains 0 (theory 3.23,
+means over roots). The number of a root is a function of this root alone and is computed elementwise. Sums of these numbers
+are correctly rounded.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """The candidate's (n_groups,) numbers of roots, and the sums of the differences of their numbers from the centre."""
+    """Two (n_groups,) arrays of a candidate: how many roots each group has, and the sum of the differences between the
+    numbers of these roots and the centre.
+    """
 
     grouping: Grouping
     roots: np.ndarray

@@ -36,7 +36,9 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single cells, by cell number, from measured sums in which only one cell has a different score."""
+    """Return limits on single cells, by cell number. The limits come from measured sums in which all cells except one have
+    the same score.
+    """
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
@@ -56,8 +58,9 @@ def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMa
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the limit (v, t, m) if weights = over / under * steps + constant in all cells, otherwise None. In this case, under
-    times the weighted sum is over times the measured sum, plus the constant for each of the n rows.
+    """Return the `Limit` on a weighted sum that a measured sum determines; None if it determines no limit. The measured sum
+    determines a limit if under * weights = over * steps + constant in all cells, with the same numbers for all cells. Then
+    under times the weighted sum equals over times the measured sum, plus n times the constant.
 
     Parameters
     ----------
@@ -77,7 +80,9 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return the exact measured sums of exactly these columns, with their steps in this order of columns."""
+    """Return the measured sums of exactly these columns whose scores are exact. Each sum comes with its scores in whole
+    steps, with an axis for each column in this order.
+    """
     sums = []
     for noisy in measured.sums:
         names = [measured.layout.columns[column] for column in noisy.columns]

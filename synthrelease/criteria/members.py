@@ -3,8 +3,8 @@ of members.
 
 Every root is turned into several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
 the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
-members). The number of rows from the private table is not public, so criterion values are shares of the number of rows from the
-candidate.
+members). The number of rows of members in the private table is not public. So a criterion value is a share of the
+candidate's number of rows of members.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Methods and attributes that add noise, charge epsilon or compare with the threshold. A subclass that defines one of these
-    methods is refused.
+    """Methods and attributes that add noise, charge epsilon or compare with the threshold. A subclass that defines one of
+    them is refused.
     """
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:

@@ -74,7 +74,7 @@ class Interval:
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """Return (n,) intervals as an array with `n_axes` axes. The intervals vary along this axis."""
+        """Return (n,) intervals as an array with `n_axes` axes. The intervals vary along the axis with the number `axis`."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
@@ -195,7 +195,7 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the values that rows of both tables have in it.
+    """The columns of a regression, and the values that rows of both tables have in the regression.
 
     Attributes
     ----------

@@ -4,9 +4,10 @@ Private: the values of the rows that have all columns, the counts of these rows,
 sums (`noisy_moments`), and exact criterion values only for `criteria.base_mechanism`, which adds the noise.
 
 Neighbours replace one record. The contribution of a record is computed elementwise from the values of this record alone. So a
-sum moves by the difference of two contributions. Each public half bounds this difference over all records that the rules allow,
-by the same steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional
-mechanism, joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
+sum moves by the difference of two contributions. Each public half bounds this difference over all records that the rules
+allow, by the same operations on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8,
+functional mechanism, joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are
+correctly rounded.
 """
 
 from __future__ import annotations

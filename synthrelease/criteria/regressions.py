@@ -80,10 +80,10 @@ class RegressionCoefficients(Criterion):
     target : the dependent variable. Example: `target = "birth_weight"`.
     features : the explanatory variables. Example: `features = ["parity", "age"]`.
     representation : for the target and each feature, the alternative whose representative values are used for the released
-        rows. "categories" stands for a column of categories without alternatives. The same regression is used for all
-        candidates, so that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin of
-        every other alternative must lie in one of its bins. Example: `representation = { birth_weight = "hundreds", parity =
-        "five", age = "nine" }`.
+        rows. Write "categories" for a column of categories that has no alternatives. The same regression is used for all
+        candidates, so that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin
+        of every other alternative must lie in one of its bins. Example: `representation = { birth_weight = "hundreds",
+        parity = "five", age = "nine" }`.
     values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
         target" means exact values of the target, and representative values of the features. "bins" means representative values
         of all columns, as in Hod & Canetti (2024). The result is a regression of a binned table, which differs from the
@@ -224,7 +224,7 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values that rows of both tables have in it."""
+        """Return the columns of the regression, and the values that rows of both tables have in the regression."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
@@ -614,7 +614,8 @@ class RegressionPrediction(Criterion):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) lower and upper limits on the difference between a record's absolute errors by two lines.
+    """Return (n_cells,) lower and upper limits on the difference between the absolute errors of two lines, for any record
+    in each cell.
 
     The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference of errors is also at most the
     difference of the two predictions, because clipping never increases the distance of two predictions.

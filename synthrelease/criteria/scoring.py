@@ -67,8 +67,7 @@ class JointTest:
         Parameters
         ----------
         private : the private table on the candidate's bins, with the record of the charges that this round may spend.
-        pairs : every criterion with its query about the candidate; instead of the query, its score if the private table is not
-            needed.
+        pairs : every criterion with its query about the candidate, or with its score if the private table is not needed.
 
         Privacy
         -------

@@ -45,8 +45,9 @@ _COUNTED = "Original groups count by their size in the release, and only rows wi
 class SharesInGroups(InGroups):
     """The base class of criteria about shares of rows within groups.
 
-    Of the n_g private rows of group g, a_g count for the share; of the candidate's m_g rows there, a share p_g counts. Only
-    rows with a value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
+    Let group g have n_g private rows, of which a_g count for the share. Let the candidate have m_g rows in group g, of
+    which a share p_g counts. Only rows with a value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12,
+    difference in proportions).
     """
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
@@ -247,9 +248,10 @@ class DifferenceInProportions(SharesInGroups):
     private rows of a group, a_g meet the condition. Of its m_g released rows, a share p_g meet the condition.
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
-    group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion value
-    is the error of the share times n_g / m_g. Criterion value and distance are equal if the size of the group is right. Then
-    the difference of two groups' shares (a risk difference) has an error of at most the sum of their two errors.
+    group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion
+    value is the error of the share times n_g / m_g. The criterion value and the error are equal if the size of the group is
+    right. Then the difference of two groups' shares (a risk difference) has an error of at most the sum of their two
+    errors.
 
     Privacy
     -------

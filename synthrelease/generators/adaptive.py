@@ -1,6 +1,6 @@
 """Generate data adaptively: repeatedly choose, privately, the table with the largest model error, and measure it with noise.
 
-`learn` contains all steps of a fit, in order. The generator families with their settings come after the fit.
+`learn` contains all steps of a fit, in order. The generator families and their settings follow after `learn`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class TableWeights(dict[Columns, int]):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """How the budget is divided. The plan is public and fixed before any private count is read.
+    """A plan that divides the budget of a fit. The plan is public and fixed before any private count is read.
 
     Attributes
     ----------
@@ -95,7 +95,8 @@ class RoundsPlan:
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
     rounds : the planned number of rounds. The part of the budget for a round depends on the number of cells of its table.
-    growth : the part for a table is proportional to its number of possible cells to this power; 0 for equal parts.
+    growth : an exponent. The part of the budget for a table is proportional to its number of possible cells to this power;
+        with 0, all parts are equal.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
     weight : the weight of the prior, as a number of records.
     """
@@ -139,8 +140,8 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). Tables compete by their expected improvement: the
     l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method differs from AIM
     in six ways. Columns are measured first, and their bins are grouped as the noise allows (`bin_groups`). Tables with more
-    cells get larger parts of the budget. Neighbours replace one record. Choices and noise are exact. Rules are exact zeros. The
-    model may start from a public table.
+    cells get larger parts of the budget. Neighbours replace one record. Choices and noise are exact. Cells that a rule
+    excludes are exact zeros. The model may start from a public table.
 
     Only `private` accesses the private table. Everything else is post-processing of its answers.
     """
@@ -374,7 +375,7 @@ class _GrowingModel:
         return candidates
 
     def _times(self, cells: int) -> Fraction:
-        """Return the multiple of the usual part of the budget for a table with this number of possible cells."""
+        """Return the part of the budget for a table with this number of possible cells, as a multiple of the usual part."""
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
@@ -471,8 +472,8 @@ class AdaptiveGenerator(Generator):
     """Planned number of rounds for each column."""
 
     growth: ClassVar[float]
-    """A table's share of the budget is proportional, within limits, to its number of possible cells to this power. 0 gives
-    equal shares.
+    """An exponent. A table's share of the budget is proportional, within limits, to its number of possible cells to this
+    power. With 0, all shares are equal.
     """
 
     @cached_property
@@ -522,7 +523,9 @@ class AdaptiveGenerator(Generator):
         return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())
 
     def plan(self, layout: Layout) -> RoundsPlan:
-        """Return the public division of the budget."""
+        """Return the plan that divides the budget between single columns, private choices and larger tables. The plan is
+        public.
+        """
         return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
@@ -558,8 +561,8 @@ class AdaptiveGenerator(Generator):
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory: of sampling, or of the cliques with their copies and the
-        competing tables.
+        """Return the estimated largest number of cells in memory. The largest number occurs either during sampling, or in a
+        fit, which stores the cliques with their copies and the competing tables.
         """
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)

@@ -4,9 +4,9 @@ Private: the counts of the table, its exact sub-tables and their distances from 
 the indices of chosen tables, public. A generator learns everything through `PrivateTables`, which `Door.spend` opens. The next
 question, and its part of the budget, may depend on all answers so far; when the budget is spent, no question is answered.
 
-Guarantee: all answers together cost the budget (an epsilon, or a rho, which is zero-concentrated or mu^2 / 2). Neighbours
-replace one record, which changes at most two counts of a table, each by 1 (l1 sensitivity 2, `TABLE_CHANGE`), and a score by at
-most two weights.
+Guarantee: all answers together cost the budget. The budget is an epsilon, or a rho. A rho is zero-concentrated, or equals
+mu^2 / 2 if the noise is mu-Gaussian. Neighbours replace one record, which changes at most two counts of a table, each by 1
+(l1 sensitivity 2, `TABLE_CHANGE`), and a score by at most two weights.
 """
 
 from __future__ import annotations

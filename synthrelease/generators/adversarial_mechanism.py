@@ -3,9 +3,10 @@
 Private: the counts of the table; the gradient of each row of the table, and the exact sum of these gradients. Out: noisy sums
 of gradients, and noisy frequencies, public. `patectgan` also uses these frequencies.
 
-Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
-one record. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient: sensitivity 2 clip in l2
-norm, plus rounding (`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
+Guarantee: rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1, and each gradient costs an
+equal part of the rest. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient. So a sum
+of gradients has sensitivity 2 clip in l2 norm, plus rounding (`noisy_gradient`). The costs add up by adaptive composition
+(theory 12.5, clipped gradient).
 
 Unlike in Xie, Lin, Wang, Wang & Zhou (2018) and in DPCTGAN, every step takes the gradient over all rows, not over a random
 batch. Equal rows have the same gradient, so a step costs one pass over the distinct rows. No accounting of batches is needed.
@@ -31,8 +32,8 @@ class NoisyGradients(Budgeted):
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record, for any questions: every answer costs its part, and the parts never
-    add up to more than the budget (theory 12.10, a budget that answers share out).
+    All answers together are rho-zero-concentrated, for any questions; neighbours replace one record. Every answer costs its
+    part, and the parts never add up to more than the budget (theory 12.10, a budget that answers share out).
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
@@ -60,8 +61,8 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table in which two counts
-    change by 1 (`adaptive_mechanism.Gaussian`).
+    The frequencies are rho-zero-concentrated; neighbours replace one record. Each of d columns gets rho / d. A column is a
+    table in which two counts change by 1 (`adaptive_mechanism.Gaussian`).
     """
     tables_, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
     tables = [np.maximum(tables_.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
@@ -81,13 +82,13 @@ def noisy_gradient(
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record: the sum loses one clipped gradient and gains another, so it changes by
-    at most 2 clip in l2 norm. The sum is rounded to a public grid of step g, which moves each of its d coordinates by at most g
-    / 2 in each of the two tables. The floating-point error of the sum moves each coordinate by at most 2^-38 n clip, because at
-    most 2^13 terms are added one after the other (2^-40 of their sum, in any order), and then fewer than 2^9 chunks. So the
-    rounded sums differ by at most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up; this is the
-    sensitivity of the noise. `clipped_sum_of_cells` ensures that equal rows have equal gradients in both tables, up to such
-    errors.
+    The result is rho-zero-concentrated; neighbours replace one record. The sum loses one clipped gradient and gains
+    another, so the sum changes by at most 2 clip in l2 norm. The sum is rounded to a public grid of step g, which moves
+    each of its d coordinates by at most g / 2 in each of the two tables. The floating-point error of the sum moves each
+    coordinate by at most 2^-38 n clip, because at most 2^13 terms are added one after the other (2^-40 of their sum, in any
+    order), and then fewer than 2^9 chunks. So the rounded sums differ by at most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g
+    steps in l2 norm, rounded up; this is the sensitivity of the noise. `clipped_sum_of_cells` ensures that equal rows have
+    equal gradients in both tables, up to such errors.
     """
     step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
     for start in range(0, len(counts), CHUNK):

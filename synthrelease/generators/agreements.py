@@ -95,7 +95,9 @@ class AgreeingPairs:
         return ratio * of_agreement, of_agreement
 
     def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a count and of an agreement; `of_table` assumes two changed cells, so the cost is doubled."""
+        """Return the noise of a count and of an agreement. The function `of_table` assumes that two cells change, so it
+        gets twice the cost of one changed number.
+        """
         of_count, of_agreement = (kind.of_table(TABLE_CHANGE * cost) for cost in self.costs(part, kind))
         return of_count, of_agreement
 

@@ -528,7 +528,8 @@ class Associations:
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return whether a factor of the model contains both columns, and the columns that separate them without such factors.
+        """Return two results: whether a factor of the model contains both columns, and the columns that separate the two
+        columns if such factors are ignored.
 
         The neighbours of one column on paths to the other column separate the two columns. Of the two sets of neighbours, the
         smaller one is returned.

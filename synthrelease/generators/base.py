@@ -59,8 +59,8 @@ class Background:
 class Generator(SpecTable):
     """The base class of generator families: the hyperparameters of one family, validated as in the configuration file.
 
-    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass states
-    its description, memory, work and how `init` drafts it; tests/test_contracts.py checks this.
+    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass
+    states its method in words, its memory, its work, and how `init` drafts it. tests/test_contracts.py checks this.
 
     Attributes
     ----------

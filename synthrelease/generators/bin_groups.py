@@ -21,8 +21,8 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return equivalent masks of two columns, without superfluous masks. If all masks are needed, the masks are returned
-    unchanged.
+    """Return masks that exclude the same rows, with masks of two columns in place of larger masks where possible. A mask
+    that cannot be replaced is returned unchanged.
     """
     return [part for mask in masks for part in _pairs_of(mask)]
 
@@ -72,7 +72,7 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
     classes : the class number of every bin (`rule_classes`); only bins of one class are grouped.
     ordered : the number of first bins that are ordered. Neighbours among these are grouped until a group has `least_ordered`
         rows.
-    least : smallest number of rows of a bin without an order. Such bins with fewer rows are grouped.
+    least : smallest number of rows of an unordered bin that is not grouped. Unordered bins with fewer rows are grouped.
     least_ordered : smallest number of rows of a group of ordered bins.
     """
     into = np.full(len(counts), -1, dtype=np.int64)

@@ -45,8 +45,10 @@ class _Message:
     ----------
     start : the clique that sends the message.
     columns : the columns.
-    given : the share of every bin of the columns, one line for each bin, given each cell of the separator.
-    cells : for each column, the cells of the largest of its `joining_sets` so far, divided by its number of bins.
+    given : the conditional share of every bin of the columns, given each cell of the separator. The array has one line for
+        each bin.
+    cells : for each column, the number of cells of its largest set in `joining_sets` so far, divided by the number of bins
+        of the column.
     """
 
     start: int
@@ -56,11 +58,12 @@ class _Message:
 
 
 def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
-    """Return the shares of the cells of every table of two columns, by their increasing columns, and a (columns, columns) array
-    of the numbers of cells of the largest of the sets of `joining_sets`; 1 for pairs inside a clique.
+    """Return two results. The first has the shares of the cells of every table of two columns, by increasing columns. The
+    second is a (columns, columns) array: for each pair, the number of cells of the largest set in `joining_sets`; 1 for
+    pairs inside a clique.
 
-    Two messages along each edge reach every pair: a message has the joint tables of the separator with all columns behind the
-    edge, and is made from the clique and from the messages of its other neighbours.
+    Two messages along each edge reach every pair. A message contains the joint tables of the separator with all columns
+    behind the edge. It is made from the clique that sends it, and from the messages of the other neighbours of this clique.
 
     Parameters
     ----------
@@ -136,9 +139,9 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
     """Return the column sets that cliques must contain in order to connect a pair of columns with few additional cells.
 
-    One column is added to every separator on the path to the other column, and so to every two successive separators. With
-    these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger clique than these sets. The
-    direction with fewer cells is used. Pairs inside a clique need no new sets.
+    One column of the pair is added to every separator on the path to the other column, and so to every two successive
+    separators. With these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger clique
+    than these sets. The direction with fewer cells is used. Pairs inside a clique need no new sets.
     """
     if any({*pair} <= {*clique} for clique in tree.cliques):
         return ()

@@ -48,7 +48,7 @@ class QueryPool:
     queries : largest number of queries. The pool has all cells of single columns, then all cells of pairs of columns, and so
         on. If the cells of the tables with one more column do not all fit, some of them are chosen at random.
     marginal : largest number of columns of a sub-table.
-    generator : draws this random choice, which is public.
+    generator : the public random generator that makes this choice.
     """
 
     def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):

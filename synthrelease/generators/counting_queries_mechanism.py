@@ -3,10 +3,10 @@
 Private: the exact counts of all queries of the pool, and the model's errors in them. Out: chosen queries and noisy counts,
 public.
 
-Guarantee: the sum of the parts of `iterations` choices and as many counts (epsilons with `PaperLaplace`, rhos with
-`adaptive_mechanism.Gaussian`). Neighbours replace one record, which changes a count by at most 1, and therefore the error
-|count
-- round(n share)| of a query: sensitivity 1 of counts and of errors. Errors and counts are whole numbers; adaptive composition.
+Guarantee: the costs of `iterations` choices and of as many counts add up (adaptive composition). The costs are epsilons
+with `PaperLaplace`, and rhos with `adaptive_mechanism.Gaussian`. Neighbours replace one record, which changes a count by at
+most 1. So the error |count - round(n share)| of a query also changes by at most 1. Both sensitivities are 1. Errors and
+counts are whole numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class QueryAnswers(Budgeted):
     -------
     The budget covers all answers, for any questions (theory 12.10, a budget that answers share out). The counts are used in the
     errors |count - expected| of all queries, and in single counts; all are integers, since the expected counts are public.
-    Replacing one record changes a count by at most 1, and therefore an error.
+    Replacing one record changes a count by at most 1, and therefore changes an error by at most 1.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]):

@@ -141,8 +141,8 @@ def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
     """Return the largest Pr[X >= h] over all G for which X >= h means X K - m G > distance, for each h from 1 to m. X is the
     count in a simple random sample of m of K = `rows` rows.
 
-    For a fixed h the probability increases with G, so only the largest G of each h is needed. It is below K. If it is negative,
-    no G leads to the event, and the probability is 0.
+    For a fixed h the probability increases with G, so only the largest G of each h is needed. This G is below K. If this G
+    is negative, no G leads to the event, and the probability is 0.
     """
     return _upper_tail(h, (h * rows - distance - 1) // m, m, rows) * (1 + _ROUNDING)
 

@@ -101,8 +101,9 @@ class DPGAN(GradientGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: each of T steps spends rho / T on one `noisy_gradient`; adaptive
-        composition. Everything else uses generated rows and noisy gradients only.
+        A fit is rho-zero-concentrated; neighbours replace one record. Each of T steps spends rho / T on one
+        `noisy_gradient`, and the costs add up (adaptive composition). Everything else uses generated rows and noisy
+        gradients only.
         """
         from synthrelease.generators.adversarial_mechanism import closed_rows
 
@@ -161,10 +162,10 @@ class DPCTGAN(GradientGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
-        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else uses
-        generated rows, noisy frequencies and noisy gradients only.
+        A fit is rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1 = `measured` rho
+        (`noisy_frequencies`). The `noisy_gradient` of each of T steps costs (rho - rho_1) / T, and its weights are a
+        function of the noisy frequencies. The costs add up by adaptive composition (theory 12.7, conditional networks).
+        Everything else uses generated rows, noisy frequencies and noisy gradients only.
         """
         from synthrelease.generators.adversarial_mechanism import closed_rows
 
@@ -253,10 +254,10 @@ class PATECTGAN(AdversarialGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given the assignment of rows to
-        teachers; adaptive composition, and the mean over all assignments (theory 12.8, votes of teachers). Everything else uses
-        generated rows, noisy frequencies and noisy votes only.
+        A fit is rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1 = `measured` rho
+        (`noisy_frequencies`). Given the assignment of rows to teachers, the `noisy_votes` of each of T steps cost (rho -
+        rho_1) / T. The costs add up by adaptive composition. The guarantee also holds for the mean over all assignments
+        (theory 12.8, votes of teachers). Everything else uses generated rows, noisy frequencies and noisy votes only.
         """
         from synthrelease.generators.patectgan_mechanism import Pairs, dealt_out
 

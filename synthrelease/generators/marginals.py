@@ -92,8 +92,7 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return `number` rows in a rare bin. The other columns of these rows are copied from drawn rows. Their other columns
-        are copied from drawn rows."""
+        """Return `number` rows in a rare bin. The other columns of these rows are copied from drawn rows."""
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -122,13 +121,14 @@ class MarginalsGenerator(MeasuringGenerator):
 
     Attributes
     ----------
-    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way"
-        stands for every table of two columns. "all 2-way with sex" stands for every such table that contains sex. "age:(region
-        + sex)" stands for age:region + age:sex. A number in front of a table is its weight (default 1). Each table gets a share
-        of the budget: its weight divided by the sum of all weights. After "by cells:", each weight is multiplied by the square
-        root of the table's number of cells. For a single column, the number of cells is first multiplied by (D - 1) / 2, where
-        D is the number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
-        prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
+    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables. "all
+        2-way" names every table of two columns. "all 2-way with sex" names every table of two columns that contains sex.
+        "age:(region + sex)" is short for age:region + age:sex. A number in front of a table is its weight (default 1). Each
+        table gets a share of the budget: its weight divided by the sum of all weights. After "by cells:", each weight is
+        multiplied by the square root of the table's number of cells. For a single column, the number of cells is first
+        multiplied by (D - 1) / 2, where D is the number of columns. A table of weight 0 is not measured; the model takes
+        the association of its columns from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex +
+        income) + all 1-way"`.
     only_measured : further tables that are measured but not used by the model. Criteria with answered_by = "measurements" and
         readers of published noisy tables use them. All tables share the budget by their weights. Example: `only_measured =
         "birth_sex:birth_weight + 0.5 birth_month"`.
@@ -495,10 +495,11 @@ class Marginals(RareBinsGenerator):
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record. The choice of tables is public. Replacing one record
         decreases one count and increases another in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
         makes table j eps_j-DP. A sum of public integer scores changes by at most the highest minus the lowest score, so
-        discrete Laplace noise with this difference / eps_i as its scale makes it eps_i-DP (theory 12.12, scored sums). One
-        noise for all sums of a group, each with at most this sensitivity, is also eps_i-DP (theory 9.18, one noise for many
-        numbers). The eps_j and eps_i add up to eps (sequential composition). Bins counted apart add nothing (theory 12.14, bins
-        counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
+        discrete Laplace noise with this difference / eps_i as its scale makes it eps_i-DP (theory 12.12, scored sums). If
+        the sums of a group share one noise and each has at most this sensitivity, all of them together are eps_i-DP (theory
+        9.18, one noise for many numbers). The eps_j and eps_i add up to eps (sequential composition). Rare bins that are
+        counted separately add no cost (theory 12.14, bins counted apart). Agreements of pairs together cost as much as
+        their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 
@@ -521,8 +522,8 @@ class GaussianTables(MarginalsGenerator):
         rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace one record. The choice of
         tables is public. Replacing one record decreases one count and increases another in each table: squared l2 sensitivity
         2, so rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded
-        Gaussian noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).
-        Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
+        Gaussian noise), and the rho_j add up to rho. Rare bins that are counted separately add no cost (theory 12.14, bins
+        counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 

@@ -113,10 +113,11 @@ def measure_agreements(
 
     Privacy
     -------
-    eps-DP or sqrt(2 rho)-Gaussian at the part, neighbours replace one record. A record that changes in m columns changes m
-    counts, and the agreements of the pairs of which exactly one column changes, each by 1. The noise is independent, so the
-    total loss is the sum of the single losses. In units of part / `price`, each changed count loses `ratio` and each changed
-    agreement loses 1. The sum is at most `price`.
+    The measurements are eps-DP or sqrt(2 rho)-Gaussian, where eps or rho is the part of the budget; neighbours replace one
+    record. A record that changes in m columns changes m counts, each by 1. The record also changes the agreement of a pair
+    by 1 if exactly one column of the pair changes. The noise is independent, so the total loss is the sum of the single
+    losses. In units of part / `price`, each changed count loses `ratio` and each changed agreement loses 1. The sum is at
+    most `price`.
     """
     if not agreeing.pairs:
         return None

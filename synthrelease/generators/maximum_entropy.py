@@ -89,9 +89,9 @@ def consistent(
     Fix a set of cells that are known to be 0. For every table p of mass n that is 0 in these cells, consider the sum of (p -
     y)^2 / variance over the other cells. By the normal equations, replacing y by the least-squares solution (with these cells
     known to be 0) changes this sum only by a constant. So a fit to the solution is a fit to y. The set of cells is searched as
-    in non-negative least squares (Lawson & Hanson 1974). A negative cell is added to the set. A cell leaves the set if the
-    other cells and its own measured value together would make it positive. For cells in the set, this negative number is
-    returned.
+    in non-negative least squares (Lawson & Hanson 1974). A negative cell is added to the set. The other cells and the
+    measured value of a cell in the set together give a number for this cell. If the number is positive, the cell leaves the
+    set. Otherwise the function returns this number for the cell.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])

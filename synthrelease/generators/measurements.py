@@ -402,8 +402,8 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """Return the text of a formula. "all 1-way" stands for all single columns, and "all 2-way with COLUMN" for all pairs of a
-    column.
+    """Return the text of a formula. "all 1-way" names all single columns, and "all 2-way with COLUMN" names all pairs that
+    contain a column.
 
     Parameters
     ----------

@@ -139,8 +139,9 @@ class MWEM(CountingQueries):
 
         Privacy
         -------
-        eps-DP, neighbours replace one record: each of T iterations spends eps / (2 T) on an exponential mechanism and as much
-        on a discrete Laplace count, both of sensitivity 1 (`counting_queries_mechanism`); adaptive composition.
+        A fit is eps-DP; neighbours replace one record. Each of T iterations spends eps / (2 T) on an exponential mechanism,
+        and eps / (2 T) on a count with discrete Laplace noise. Both have sensitivity 1 (`counting_queries_mechanism`). The
+        costs add up (adaptive composition).
         """
         from synthrelease.generators.counting_queries_mechanism import PaperLaplace
 
@@ -180,10 +181,11 @@ class PEP(CountingQueries):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
-        mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
-        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; choices and counts
-        have sensitivity 1 (`counting_queries_mechanism`); adaptive composition.
+        A fit is rho-zero-concentrated; neighbours replace one record. Each of T iterations spends rho / (2 T) on an
+        exponential mechanism, and rho / (2 T) on a count with rounded Gaussian noise. The epsilon of the exponential
+        mechanism is epsilon_0 = sqrt(8 rho / (2 T)), rounded down. This mechanism is (epsilon_0^2 / 8)-zero-concentrated,
+        because it has bounded range (Cesar & Rogers 2021, Lemma 4). Choices and counts have sensitivity 1
+        (`counting_queries_mechanism`). The costs add up (adaptive composition).
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian
 

@@ -281,9 +281,10 @@ class NestedPure(NestedGenerator):
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. A record is in one area of each level, so replacing
-        it decreases one count and increases another in each table, for any number of areas: l1 sensitivity 2, so discrete
-        Laplace noise of scale 2 / eps_j makes table j eps_j-DP, and the eps_j add up to eps (theory 12.13, areas within areas).
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. A record is in one area of each level. So
+        replacing a record decreases one count and increases another in each table, for any number of areas. The l1
+        sensitivity of a table is 2, so discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. The eps_j add up
+        to eps (theory 12.13, areas within areas).
         """
         return self._measured_of(private, charge)
 

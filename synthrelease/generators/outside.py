@@ -117,7 +117,8 @@ class OutsideGenerator(Generator):
 
         Privacy
         -------
-        The guarantee of the charge, neighbours replace one record: only answers of `NoisyTables` leave the wrapper.
+        A fit has the guarantee of the charge, because only answers of `NoisyTables` leave the wrapper; neighbours replace
+        one record.
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, opened
 

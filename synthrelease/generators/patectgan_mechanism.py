@@ -4,9 +4,9 @@ Papernot et al. 2017).
 Private: the counts of the table, the assignment of rows to teachers, the teachers' counts of their rows, and the exact votes.
 Out: noisy votes and noisy frequencies, public.
 
-Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for the votes of each step; neighbours
-replace one record. Replacing a record changes the votes of one teacher, and so each of k counts of votes by at most 1: squared
-l2 sensitivity k.
+Guarantee: rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1, and the votes of each step cost
+an equal part of the rest. Replacing a record changes the votes of one teacher. So each of k counts of votes changes by at
+most 1, and their squared l2 sensitivity is k.
 
 Each row of the table belongs to one teacher, which is drawn uniformly and exactly, independently of everything else. So
 replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins
@@ -136,9 +136,9 @@ class NoisyVotes(Budgeted):
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record, for any questions and any assignment of rows: the frequencies cost
-    `first`, every further answer its part (`noisy_votes`), and the parts never add up to more than the budget (theory 12.10, a
-    budget that answers share out).
+    All answers together are rho-zero-concentrated, for any questions and any assignment of rows; neighbours replace one
+    record. The frequencies cost `first`, and every further answer costs its part (`noisy_votes`). The costs never add up to
+    more than the budget (theory 12.10, a budget that answers share out).
 
     Attributes
     ----------
@@ -173,7 +173,8 @@ def noisy_votes(
 
     Privacy
     -------
-    rho-zero-concentrated, neighbours replace one record, for any votes: given the assignment of rows, only one teacher's votes
-    may change, so each of k counts changes by at most 1, and all together by at most k in squared l2 norm.
+    The votes are rho-zero-concentrated, for any rows to vote on; neighbours replace one record. Given the assignment of
+    rows, only the votes of one teacher may change. So each of k counts changes by at most 1, and all counts together change
+    by at most k in squared l2 norm.
     """
     return rounded_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)

@@ -182,8 +182,8 @@ class PrivBayes(Generator):
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: structure eps1 and tables eps2 in sequence
-        (`privbayes_mechanism`).
+        A fit is eps-DP with eps = pure_epsilon(charge); neighbours replace one record. The structure costs eps1 and the
+        tables cost eps2, in sequence (`privbayes_mechanism`).
         """
         from synthrelease.generators.privbayes_mechanism import measured
 

@@ -86,10 +86,10 @@ def _choose_structure(
 
     Privacy
     -------
-    eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
-    sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier choices
-    (`parent_sets` gets nothing else), so two neighbours choose among the same pairs, for any earlier choices, and adaptive
-    composition adds the choices up. The stored exact scores are used only by later choices.
+    The structure is eps-DP. The first column is drawn uniformly. Each of the d - 1 further choices gets eps / (d - 1), and
+    its scores have sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier
+    choices, because `parent_sets` gets nothing else. So two neighbours choose among the same pairs, for any earlier
+    choices. The costs of the choices add up (adaptive composition). The stored exact scores are used only by later choices.
     """
     sizes = marginals.layout.sizes
     first = entropy.pick(len(sizes))
@@ -121,8 +121,9 @@ def _measure(
 
     Privacy
     -------
-    eps-DP: replacing one record decreases one count and increases another in each of the d tables, l1 sensitivity 2 d in all,
-    so each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
+    The tables are eps-DP. Replacing one record decreases one count and increases another in each of the d tables. The l1
+    sensitivity of all tables together is 2 d, so each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3,
+    tables).
     """
     tables = [marginals.joint(parents, column) for parents, column in network]
     flat = np.concatenate([table.ravel() for table in tables])

@@ -1,5 +1,6 @@
-"""Define bounded public functions of one row whose sums are measured: products of own values and indicators, and shares of a
-row."""
+"""Define bounded public functions of one row whose sums are measured. Such a function is a product of exact values and
+indicators, or a share that a row adds to its group.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ MOST_ROWS = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """The function of a row that returns the row's own value in a column, clipped to public limits and scaled to the range
-    from -1 to 1.
+    """The function of a row that returns the row's exact value in a column, clipped to public limits and scaled to the
+    range from -1 to 1.
     """
 
     column: str

@@ -86,8 +86,8 @@ class LibraryGenerator(Generator):
 
         Privacy
         -------
-        The library is (rho / 4)-zero-concentrated for adding or removing a record, and replacing a record is two such steps
-        (`replacing_one`). The number of rows that the library gets is public.
+        The library is (rho / 4)-zero-concentrated for adding or removing a record. Replacing a record is one removal and
+        one addition (`replacing_one`). The library also receives the number of rows, which is public.
         """
         return self._by_library(charge.curve().rho).curve().rho
 

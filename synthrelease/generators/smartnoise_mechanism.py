@@ -3,10 +3,10 @@
 Private: the rows of the table, as the library's data set, and everything that the library computes from them before noise is
 added. Out: the fitted model, public.
 
-Guarantee: rho zero-concentrated for adding or removing a record, the library's neighbours; the caller passes a quarter of the
-rho for replacing a record (`privacy.plan.replacing_one`). For these neighbours, tables of counts have l2 sensitivity 1, and l1
-errors have sensitivity 1. `Randomness` draws all noise and choices, and refuses a draw that would exceed rho. The library mixes
-measuring and fitting, so the whole fit runs here.
+Guarantee: rho-zero-concentrated for adding or removing a record, which are the library's neighbours. The caller passes a
+quarter of the rho for replacing a record (`privacy.plan.replacing_one`). For these neighbours, tables of counts have l2
+sensitivity 1, and l1 errors have sensitivity 1. `Randomness` draws all noise and choices, and refuses a draw that would
+exceed rho. The library mixes measuring and fitting, so the whole fit runs here.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
 
     Privacy
     -------
-    rho-zero-concentrated for adding or removing a record; the total number of rows of the model is given. First third: rounded
-    Gaussian noise on the counts of each of the d columns, l2 sensitivity 1, rho / (3 d) each. Second third: d - 1 exponential
-    mechanisms, one for each edge of the tree, on the l1 errors of the pairs that could still join two parts of it, sensitivity
-    1, each epsilon^2 / 8 = rho / (3 (d - 1)). Last third: rounded Gaussian noise on the counts of the d - 1 pairs. Bins are
-    merged after the first third, based on noisy counts alone. The library's conversion from (epsilon, delta) is replaced by rho
-    itself, and the costs of all draws are added up (`Randomness`).
+    The mechanism is rho-zero-concentrated for adding or removing a record. The total number of rows of the model is given.
+    The first third of rho pays for rounded Gaussian noise on the counts of d columns, which have l2 sensitivity 1; each
+    column costs rho / (3 d). The second third pays for d - 1 exponential mechanisms, one for each edge of the tree. Each of
+    them chooses among the pairs that could still join two parts of the tree, by their l1 errors of sensitivity 1, and costs
+    epsilon^2 / 8 = rho / (3 (d - 1)). The last third pays for rounded Gaussian noise on the counts of the d - 1 pairs. Bins
+    are merged after the first third, based on noisy counts alone. The library's conversion from (epsilon, delta) is
+    replaced by rho itself, and the costs of all draws are added up (`Randomness`).
     """
     from snsynth.mst import mst as library
 
@@ -112,8 +113,9 @@ class Randomness:
 
     Privacy
     -------
-    Zero-concentrated for adding or removing a record: noise of deviation s on a table of counts, whose l2 sensitivity is 1,
-    costs 1 / (2 s^2); an exponential mechanism of epsilon costs epsilon^2 / 8 (Cesar & Rogers 2021, Lemma 4).
+    The guarantee is zero-concentrated for adding or removing a record. A table of counts has l2 sensitivity 1, so noise of
+    standard deviation s on its counts costs 1 / (2 s^2). An exponential mechanism with parameter epsilon costs epsilon^2 /
+    8 (Cesar & Rogers 2021, Lemma 4).
     """
 
     def __init__(self, rho: Fraction, entropy: SystemEntropy):

@@ -33,7 +33,8 @@ class Cap:
     epsilon, delta : the guarantee for scout and release together. The delta is 0 if both are pure.
     rho : the cost of the scout, except for strings that no codebook lists. The scout is mu-Gaussian with rho = mu^2 / 2. The
         cost is 0 for a pure scout.
-    rare : upper bound on the probability, over all columns with such texts, that a text of a single row is published.
+    rare : upper bound on the probability that a string of a single row is published, over all columns with strings that no
+        codebook lists.
     tests : the epsilon that is reserved for pure parts of the release, such as its joint test. With delta 0, it is the epsilon
         of the whole release.
 

@@ -150,7 +150,9 @@ class Charge:
 
     @property
     def explained(self) -> str:
-        """Return the reason for the charge, in the short words of plan and desk. `because` has the text of release.json."""
+        """Return the reason for the charge in the short words that the plan and the desk show. release.json contains the
+        text `because` instead.
+        """
         if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
             return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
         if self.rule == PRICED:
@@ -239,11 +241,11 @@ def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """Return the epsilon, rounded up, of a curve or of a sum of curves and pure parts at this delta.
+    """Return the epsilon at this delta, rounded up, of a curve or of a sum of curves and pure parts.
 
-    The epsilons of some pure parts, the parts with the largest epsilons, are added directly. The other pure parts count as
-    curves. The number of parts that are added directly is chosen to minimise the total. If every curve is Gaussian, the
-    conversion is exact (theory 9.14, exact Gaussian curve).
+    The pure parts with the largest epsilons are added directly, and the other pure parts count as curves. The number of
+    parts that are added directly is chosen so that the total is smallest. If every curve is Gaussian, the conversion is
+    exact (theory 9.14, exact Gaussian curve).
     """
     from synthrelease.privacy import curves as gaussian  # imported here, because readers of a release convert no curves
 
@@ -290,9 +292,7 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Mark a charge as spent. Several charges that pay for one output are marked together. Raises BudgetError as `take`
-        does.
-        """
+        """Mark one charge, or all charges that pay for one output, as spent. Raises the errors of `take`."""
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
@@ -319,8 +319,8 @@ class RowsRule:
     Attributes
     ----------
     way : "whole" means that no row can be excluded, and m = N. "counted" means that m is a noisy count of the kept rows minus
-        `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly; then it
-        is not protected whether a record is kept.
+        `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly. The
+        guarantee then does not protect whether the rules keep a record.
     epsilon : the epsilon of the noisy count, > 0; None for the other rules.
     stated : the number of rows in the specification; None if the specification states no number.
     """
@@ -356,7 +356,7 @@ def check_stated(rule: RowsRule, n_file: int) -> None:
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
-"""The text in documents about what `rows = "exact"` does not protect."""
+"""The text in documents that says what `rows = "exact"` does not protect."""
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:

@@ -285,7 +285,9 @@ STEPS = 10**9
 """Epsilons are multiples of 1 / STEPS."""
 _FINE = 10**15
 LARGEST_RHO = 200
-"""Largest rho with the exact conversion. Above it, the Renyi conversion is used, whose relative loss is small there."""
+"""Largest rho with the exact conversion. A larger rho is converted by its Renyi curve, which loses little in relation to
+such a rho.
+"""
 _ROOT_GUARD = 100
 _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)  # Pr[N < -64] is below e^(-64^2 / 2), which is below 2^-2900
 

@@ -22,8 +22,8 @@ the result is the same on all machines. Powers and sums of powers have positive 
 a series (`_ln`). Let u = 2^-53, k at most 10^4 and epsilon at most 300. Then 1 - A and (1 - A) / r have relative errors of at
 most 12u, and their k-th powers and the sums h_k have relative errors below 14ku < 2e-11. Their logarithm, whose binary exponent
 is at most 434, times k_0 has an error below 10^4 (2 * 434 + 40) u < 2e-9, and the rounding of numbers up to 3 * 10^6 adds 2e-9.
-Both sides of a ratio together stay below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise
-the price, because more pairs of rounds are then neighbours.
+The errors of both sides of a ratio together stay below `_ROUNDING`, which is added to the result. e^epsilon is rounded up
+to a double, which can only raise the price, because more pairs of rounds are then neighbours.
 """
 
 from __future__ import annotations

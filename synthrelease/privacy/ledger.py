@@ -13,8 +13,8 @@ truncated, damaged or foreign file; a ledger that is older than its head file or
 ledger of another dataset or of a newer version; a second name for the file.
 
 If a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
-categories and rules that determine which rows count). It then accepts such releases on this domain only, because two exact
-numbers of rows on different domains differ by an exact count of people that no charge covers.
+categories and rules that determine which rows count). The ledger then accepts such releases on this domain only, because
+two exact numbers of rows on different domains differ by an exact count of people that no charge covers.
 
 A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece. The
 spent budget is the budget of the most expensive piece (theory 11.12, pieces for ever). The ledger stores digests of the secret
@@ -26,14 +26,16 @@ A register that is released every year may have a plan over years, which is reco
 
 The ledger cannot detect the following from its files alone:
 
-- a ledger and its head file both replaced by older copies, or copied and both used: neither copy has the other copy's charges;
-- both deleted and a new ledger opened; a dataset that has a second ledger under another name or in another place;
-- both rewritten by somebody who computes the hashes again, because the hashes contain no secret;
-- a disk that says "written" and forgets at a power cut; file systems whose locks do not work (many network drives).
+- a ledger and its head file that were both replaced by older copies;
+- a ledger that was copied with its head file, if both copies are used: neither copy has the charges of the other;
+- both files deleted, and a new ledger opened; a second ledger of the same dataset, under another name or in another place;
+- both files rewritten by somebody who computes the hashes again, because the hashes contain no secret;
+- a disk that reports data as written and loses them at a power cut;
+- a file system whose locks do not work, as on many network drives.
 
-To detect the first three, write the head of the last charge into a logbook that is kept elsewhere, and pass it as
-`expect_head`: a ledger without this charge is refused. The ledger protects against accidents and habits, but not against the
-steward of the ledger.
+To detect all cases except the last two, write the head of the last charge into a logbook that is kept elsewhere. Pass this
+head as `expect_head`: a ledger without this charge is refused. The ledger protects against accidents and habits, but not
+against the steward of the ledger.
 """
 
 from __future__ import annotations
@@ -202,8 +204,7 @@ class Ledger:
     expect_head: str | None = None
 
     def statement(self) -> Statement:
-        """Return all entries after a verification of these entries. This charges nothing, but SQLite may tidy up the file after
-        a crash.
+        """Verify all entries and return them. This charges nothing, but SQLite may tidy up the file after a crash.
 
         Raises
         ------
@@ -343,8 +344,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError for a piece of a register that the ledger does not know. The ledger then has no split, or another
-        split, or no piece with this number.
+        """Raise BudgetError for a piece of a register if the ledger has no split, another split, or no piece with this
+        number.
         """
         if run.piece is None and run.split is None:
             return
@@ -352,7 +353,7 @@ class Ledger:
             raise BudgetError(f"Refused: {self.path} lacks this piece. No private data were read, nothing was charged.")
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
-        """Raise BudgetError for a second exact number of rows on another domain."""
+        """Raise BudgetError if an earlier release published its exact number of rows on another domain."""
         if domain is None:
             return
         if statement.domain not in (None, domain):

@@ -94,8 +94,8 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether a ledger can have such an entry only once: a split or a plan over years. Later entries depend on this
-        note.
+        """Return whether the entry records a split or a plan over years. A ledger can have each of these only once, and
+        later entries depend on it.
         """
         return self.split is not None or self.horizon is not None
 
@@ -136,8 +136,8 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
 
     Raises
     ------
-    ValueError : when the text is not of notes, when it is a second split or plan, and when a piece or year is outside the split
-        or plan.
+    ValueError : when the text states no notes, states a second split or plan, or names a piece or year outside the split or
+        plan.
     """
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None

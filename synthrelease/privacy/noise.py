@@ -399,8 +399,8 @@ def secret_bytes(number: int) -> bytes:
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Raise ValueError for integers that noise could move beyond 64 bits. The lowest 64-bit integer, which stands for NaN,
-    is refused, too.
+    """Raise ValueError for integers that noise could move beyond 64 bits. The lowest 64-bit integer, which represents NaN,
+    is also refused.
     """
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):

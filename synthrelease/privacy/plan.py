@@ -50,8 +50,8 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
     Parameters
     ----------
-    n : the public number of rows; 1 if it is not yet known. In this case, only a delta is refused that no number of rows
-        allows.
+    n : the public number of rows; 1 if it is not yet known. In this case, the function refuses only a delta that is too
+        large for every number of rows.
     spent : whether the budget is already reserved; the message states this.
     """
     if not delta * n <= Fraction(1, 10):
@@ -100,7 +100,7 @@ class Guarantee:
     invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
     unit_name : the steward's name for a record.
     records_per_person : largest number of records of one person in the file.
-    why : the steward's reason for this number.
+    why : the steward's reason for the number `records_per_person`.
     """
 
     epsilon: Fraction
@@ -140,7 +140,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
     Returns
     -------
-    Return a charge of the same name, with the library's charge as its part.
+    A charge of the same name, with the library's charge as its part.
 
     Raises
     ------
@@ -259,7 +259,7 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4), with the advice, if the plan costs more than the limit."""
+        """Raise BudgetError (exit code 4) if the plan costs more than the limit. The message contains `advice`."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -362,7 +362,9 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 # `RowsLeftOut` estimates how many records of the private file a release does not use, from the published noisy count of rows.
 
 MANY_LEFT_OUT = 0.05
-"""From this share of excluded records, documents must say prominently that the release describes only the other records."""
+"""If at least this share of the records is excluded, documents must say prominently that the release describes only the
+records that were kept.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,8 +372,8 @@ class RowsLeftOut:
     """The noisy estimate of the number of excluded records: the records that the public rules exclude, and a few more.
 
     The estimate is post-processing of a published count and costs nothing. Each limit is wrong with probability at most
-    `charges.SHORTFALL`. This number bounds the probability that the noise is above the margin, and the probability that it is
-    below the negative margin.
+    `charges.SHORTFALL`, because the noise exceeds the margin with at most this probability. The noise is also below the
+    negative margin with at most this probability.
 
     Attributes
     ----------

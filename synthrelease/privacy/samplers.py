@@ -272,8 +272,9 @@ def _blocks(size: int) -> Iterator[slice]:
 
 
 LARGEST_SCALE = 2**40
-"""Largest standard deviation of rounded Gaussian noise. For larger ones, 32 bits of an offset would leave many results
-undecided."""
+"""Largest standard deviation of rounded Gaussian noise. For larger standard deviations, 32 bits of an offset would leave
+many results undecided.
+"""
 # Cells per unit (as bits), the number of bits that are read first of an offset and of a coin, and the number of bits of an
 # offset that decide most coins.
 _CELL_BITS, _BITS, _COARSE = 10, 32, 16

@@ -59,7 +59,7 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that nothing is released, for each number p in `passing`: one round in p is accepted."""
+    """Return the probability that nothing is released if one round in p is accepted, for each number p in `passing`."""
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 

@@ -1,8 +1,8 @@
 """Account for releases that each read one piece of a register. Also account for the random pieces of rows within one release.
 
 Every record has a public record number, and a secret key assigns each number permanently to a piece. A release reads one piece,
-or all rows. So only two kinds of releases affect a record with an unchanged number: releases that read its piece, and releases
-that read all rows.
+or all rows. If a record is replaced and its number stays the same, only two kinds of releases are affected: releases that
+read its piece, and releases that read all rows.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges by piece. The piece None stands for all rows of the register."""
+        """Add up charges by piece. The piece None means all rows of the register."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -77,7 +77,9 @@ class Spent:
 
     @property
     def most(self) -> Fraction:
-        """Return the largest loss of a record with an unchanged number (theory 11.12, pieces for ever)."""
+        """Return the largest loss if a record is replaced by a record with the same number, in the same piece (theory
+        11.12, pieces for ever).
+        """
         return self.of_all + max(self.of_pieces.values(), default=Fraction(0))
 
     @property
@@ -141,7 +143,7 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges of the mechanisms that read this piece. None as the piece stands for the charges before the rows are
+    """Return the charges of the mechanisms that read this piece. The piece None means the charges before the rows are
     divided.
     """
     return tuple(charge for charge in charges if piece_of(charge) == piece)
