@@ -9,11 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Column
-from synthrelease.enclave.texts import key_text
+from synthrelease.enclave.persons import keys_of
+from synthrelease.enclave.texts import Texts
 from synthrelease.resources import templates
 from synthrelease.settings.columns import InputTable
 from synthrelease.studio.drafting.public_file import PublicBins, PublicFile, public_bins
@@ -85,18 +87,19 @@ class Strips:
         file = self.members or self.public
         if self.public is None or file is None or not all(linked.key in table.columns for table in (self.public, file)):
             return None
-        roots, times = (_by_key(table, linked.key) for table in (self.public, file))
+        roots, times = (_by_key(table, linked) for table in (self.public, file))
         counts = Counter[str | None]()
-        for key in {*roots, *times} - {""}:
+        for key in {*roots, *times}:
             counts[str(min(times[key], linked.most) if linked.more == "first" else times[key])] += 1
         return replace(file, columns={linked.key: counts})
 
 
-def _by_key(file: PublicFile, name: str) -> Counter[str]:
-    """Return the number of rows with each key, in the normalised form of the key."""
-    times = Counter[str]()
-    for text, rows in file.columns[name].items():
-        times[key_text(text or "", file.input.decimal)] += rows
+def _by_key(file: PublicFile, linked: Linked) -> Counter[str]:
+    """Return the number of rows with each key, in the normalised form of the key. Rows without a key are not counted."""
+    column, times = file.columns[linked.key], Counter[str]()
+    texts = Texts(texts=[*column], codes=np.arange(len(column)))
+    for key, rows in zip(keys_of(texts, file.input, linked.missing_keys), column.values(), strict=True):
+        times.update({} if key is None else {key[0]: rows})
     return times
 
 

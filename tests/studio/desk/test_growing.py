@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import socket
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -285,6 +286,8 @@ def test_the_number_of_members_and_their_columns_are_counted_in_their_own_file(t
     assert found is not None
     assert list(found.rows) == [numbers[str(number)] for number in range(3)]
     assert sum(strips.texts(age, linked).values()) == len(members)
+    nobody = replace(linked, missing_keys=(roots[0][0],))
+    assert Strips(*files).texts(size, nobody) == numbers - Counter([str(min(2, of_root[roots[0][0]]))])
 
 
 def test_files_that_accept_every_table_can_still_be_edited_and_nothing_makes_them_so(coins: Coins) -> None:
