@@ -912,11 +912,11 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
     if not chosen.least:
         return best
     n_bins = {column.name: column.n_bins for column in ground.subject.columns}
-    names = listing(column.name for column in best.subject.columns if column.n_bins < n_bins[column.name])
+    wider = [column for column in best.subject.columns if column.n_bins < n_bins[column.name]]
     alternatives = "; ".join(candidate.words for candidate in candidates if candidate is not chosen)
-    young = any(column.bins and column.bins.ages for column in best.subject.columns)
+    young = any(column.bins and column.bins.ages for column in wider)
     smaller = (
-        f"In this draft the bins of {names} were widened and have {chosen.least} each"
+        f"In this draft the bins of {listing(column.name for column in wider)} were widened and have {chosen.least} each"
         f"{' (persons under 20: a quarter of this)' * young}. Other drafts were fitted, too, and "
         f"compared in the same bins: {alternatives}."
     )

@@ -60,6 +60,18 @@ def test_an_edit_writes_one_line_that_loads_and_undo_restores_the_text(opened: O
 
 
 @pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("0, 99999", ("0", "99999")), (" 0,99999,", ("0", "99999")), ("n.a.", ("n.a.",)), ("", ())],
+)
+def test_missing_keys_are_separated_by_commas_with_or_without_blanks(opened: Opened, typed: str, expected: tuple) -> None:
+    text = opened.config.read_text(encoding="utf-8")
+    with_key = text.replace("[unit]\n", '[unit]\nkey = "mother"\nfirst_by = "random"\nmissing_keys = ["-1"]\n')
+    opened.config.write_text(with_key, encoding="utf-8")
+    assert opened.write("people", "missing_keys", value=typed).status_code == 303
+    assert load_spec(opened.config).unit.missing_keys == expected
+
+
+@pytest.mark.parametrize(
     ("screen", "place", "values"),
     [
         ("columns", "bounds:mother_age", {"low": "60", "high": "12"}),
