@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from synthrelease.cli.specifying import print_associations
 from synthrelease.cli.terminal import progress_bars, screen
-from synthrelease.data.texts import quoted_path, visible
+from synthrelease.data.texts import quoted, quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
 from synthrelease.resources import library
@@ -167,7 +167,7 @@ def init(request: DraftRequest) -> None:
         screen.print(
             "The draft does not release all rows of a person. It excludes "
             f"{so_many(draft.unit.later, 'row')} of the public file. To release all rows of each person in a second table, "
-            f"draft with --key {draft.unit.key} in place of --unit (docs/linked.md).",
+            f"draft with --key {quoted(str(draft.unit.key))} in place of --unit (docs/linked.md).",
             style="yellow",
         )
     if draft.unit is not None and draft.unit.doubt:

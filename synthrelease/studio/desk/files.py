@@ -839,7 +839,7 @@ FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
     ("people", "why"): (("unit", "why"), toml),
     ("people", "records_per_person"): (("unit", "records_per_person"), number),
     ("people", "first_by"): (("unit", "first_by"), first_rows),
-    ("people", "missing_keys"): (("unit", "missing_keys"), lambda texts: toml([*filter(None, map(str.strip, texts.split(",")))])),
+    ("people", "missing_keys"): (("unit", "missing_keys"), lambda text: toml([*filter(None, map(str.strip, text.split(",")))])),
     ("budget", "generation"): (("budget", "generation"), number),
     ("budget", "limit"): (("budget", "limit"), number),
 }

@@ -21,6 +21,7 @@ from synthrelease.studio.drafting.criteria import OTHERS
 from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
 
 FEW_CATEGORIES = 6
+_KEEPS = "; this draft keeps the "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +148,7 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
     question = (
         f"rare codes with a label are in {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a separate group"
     )
-    remark = f"{column.remark}; this draft keeps the {which}"
+    remark = f"{column.remark.partition(_KEEPS)[0]}{_KEEPS}{which}"
     return replace(column, kind="code", common=frequent, remark=remark).asking(question if with_label else "")
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts, number_of_indicators
 from synthrelease.data.schema import Binning, Transformation
+from synthrelease.data.texts import quoted
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.generators.associations import Strengths
@@ -684,7 +685,7 @@ def rows_tell_too_little(ground: Ground, off: str) -> InputError:
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person represent all rows less well than a table of "
         f"independent columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows "
-        f"of each person with `--unit {key}:3`."
+        f"of each person with `--unit {quoted(f'{key}:3')}`."
     )
 
 

@@ -60,8 +60,7 @@ def test_an_edit_writes_one_line_that_loads_and_undo_restores_the_text(opened: O
 
 
 @pytest.mark.parametrize(
-    ("typed", "expected"),
-    [("0, 99999", ("0", "99999")), (" 0,99999,", ("0", "99999")), ("n.a.", ("n.a.",)), ("", ())],
+    ("typed", "expected"), [("0, 99999", ("0", "99999")), (" 0,99999,", ("0", "99999")), ("n.a.", ("n.a.",)), ("", ())]
 )
 def test_missing_keys_are_separated_by_commas_with_or_without_blanks(opened: Opened, typed: str, expected: tuple) -> None:
     text = opened.config.read_text(encoding="utf-8")

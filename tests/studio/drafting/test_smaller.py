@@ -215,6 +215,8 @@ def test_coarser_categories_are_those_that_are_frequent_and_all_others() -> None
     assert all(code.rows >= 0.05 * 4000 for text, code in found[0].codes.items() if text in found[0].common)
     assert "this draft keeps the 3 with at least 5% of the rows" in found[0].remark
     assert found[1] == columns[1]  # three categories are few
+    (again, _) = floored(found, table_of(columns, [letters, few]), Floor(share=0.35, most=3, least="a third"))
+    assert again.remark.count("this draft keeps") == 1  # bins merged twice have one remark
 
 
 def test_where_no_category_is_frequent_the_most_frequent_ones_are_kept_and_said_to_be_that() -> None:
@@ -282,8 +284,8 @@ def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_ha
     ages = np.random.default_rng(8).integers(0, 50, 4000)  # keep their bins, so no word about persons under 20
     diagnoses(4000).assign(age=ages).to_csv(tmp_path / "public.csv", index=False)
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
-    words = "In this draft the bins of 'code_0', 'code_1', 'code_2', 'code_3' were widened and have at least 4% of the rows each. "
-    assert found.smaller.startswith(words)
+    assert found.smaller.startswith("In this draft the bins of 'code_0', 'code_1', 'code_2', 'code_3' were widened")
+    assert " and have at least 4% of the rows each. Other drafts" in found.smaller
     others = [
         int(share) for share in re.findall(r"the first bins preserve (\d+)% of the associations at epsilon 1", found.smaller)
     ]
