@@ -163,8 +163,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print three numbers for each case: the claimed privacy loss, the largest loss that was found, and the parts of this loss
-    that are due to noise and to choices.
+    """Print the claimed privacy loss of each case and the largest loss that was found. Print which part of this loss is due to
+    noise, and which part is due to choices.
     """
     from synthrelease.studio.audit.losses import installed
 

@@ -88,8 +88,8 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
 
 def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
-    """Return the number of rows for the plan: the requested number; without it, the number of rows of the rehearsed public
-    file; without a rehearsal, the default number.
+    """Return the number of rows for the plan. This is the requested number, if there is one; otherwise the number of rows of
+    the rehearsed public file. Without a rehearsal, the default number is used.
     """
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.tried import rows_tried

@@ -94,8 +94,8 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
     Up to 12 codes each have a separate bin. If there are more codes, only frequent codes have a bin. A code of 1% of the rows
     has a bin in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise. Many days are joined into
-    the shortest periods (weeks, months, quarters, years) of which there are at most 16, with 5 standard deviations of the noise
-    on average.
+    weeks, months, quarters or years. The shortest period is chosen that gives at most 16 periods with an average count of at
+    least 5 standard deviations of the noise.
 
     Parameters
     ----------

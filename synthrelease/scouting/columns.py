@@ -94,8 +94,9 @@ class ScoutedColumn:
     low, high : the smallest and the largest number; None if the codebook does not state it.
     whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number.
     limits : numbers such as 37 weeks, the limit of births at term. A bin always begins at each of these numbers.
-    dates : for dates, the texts of the first and the last date, and the format. The codes are then the shortest periods (days,
-        weeks, months, quarters or years) of which there are at most 16; the bounds alone decide. Otherwise empty.
+    dates : for dates, the texts of the first and the last date, and the format. The codes are then days, weeks, months,
+        quarters or years: the shortest period that gives at most 16 periods from the first to the last date. Only these two
+        dates decide. Otherwise empty.
     """
 
     name: str

@@ -46,8 +46,9 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.requests import ScoutRequest
 
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
-"""Two defaults: the part of the cap's rho that pays for the tables, and the part of the scout's cost that pays for the measure
-of dependence."""
+"""Two defaults. The first is the part of the cap's rho that pays for the tables. The second is the part of the scout's cost
+that pays for the measure of dependence.
+"""
 KEPT_FOR_TESTS = Fraction(3, 25)
 """The part of the cap's epsilon that is reserved by default for tests and criteria of the release."""
 MOST_NOISE = 0.03

@@ -2,8 +2,8 @@
 
 The audit has three parts:
 
-- `sensitivity`: for every tiny table, every neighbour and every synthetic table, no criterion value or measurement changes by
-  more than the sensitivity for which its noise was chosen.
+- `sensitivity`: no criterion value or measurement changes by more than the sensitivity for which its noise was chosen. This is
+  checked for every tiny table, every neighbour and every synthetic table.
 - `selection`: the distribution of the result of the rounds, in exact fractions. No ratio of probabilities exceeds the claim.
 - `losses`: the privacy loss of all noisy answers of a fit for two neighbouring tables, from their exact distributions.
   Generators with known faults are audited as well, and the audit must find every fault.

@@ -7,9 +7,9 @@ triple:
 - the exact values, which a second implementation computes in whole numbers (`exact_figures`), differ by at most the proved
   bound.
 
-Triples (F, F', S) of files with excluded rows are covered, too: the tables that the program can make from two neighbouring
-files are among the pairs above (`tiny`). Every pair of files that leads to a pair of tables with too large a change counts as a
-separate violation.
+Triples (F, F', S) of files with excluded rows are covered, too. The tables that the program can make from two neighbouring
+files are among the pairs (R, R') above (`tiny`). Every pair of files that leads to a pair of tables with too large a change
+counts as a separate violation.
 
 For every pair (R, S), the value of the code equals the exact value up to half a step of its grid, and its sensitivity equals
 the bound.

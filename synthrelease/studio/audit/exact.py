@@ -295,8 +295,8 @@ def conditional_mean(
 
 
 def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator for every group of `by`, and for all rows if `overall`: 1 for rows of the group with a
-    value of the column.
+    """Return an (n_rows,) indicator for every group of `by`, and for all rows if `overall`. The indicator is 1 for rows of the
+    group with a value of the column.
     """
     valued = rows.valued(criterion.column)
     groups = [group * valued for name in criterion.by for group in rows.groups(name)]
@@ -437,9 +437,9 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
     """Return |sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
 
     For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
-    p) rows) between a = 1 and a = 0, times the standard deviation of a, which is the unit of the value. The bound is the
-    difference between the largest and the smallest v, or 0, divided by m. The result is void if a share is 0 or 1, or if a
-    value has no rows.
+    p) rows) between a = 1 and a = 0. It is multiplied by the standard deviation of a, which is the unit of the value. The bound
+    is the difference between the largest and the smallest v, or 0, divided by m. The result is void if a share is 0 or 1, or if
+    a value has no rows.
     """
     valued = rows.valued("a", "b")
     m, y = max(1, int(synthetic @ valued)), rows.in_bins("b", criterion.positive)

@@ -49,7 +49,7 @@ HIDDEN = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
-    """The distribution of the output of the selection within some number of rounds: the probability of each output, of
+    """The distribution of the output of the selection within some number of rounds. It has the probability of each output, of
     "nothing" by the stop coin, and of continuing after the last round.
     """
 

@@ -37,8 +37,8 @@ from synthrelease.spec.columns import Bins, build_column, group_binning
 class Coding:
     """The whole numbers of the bins with the codes 0, 1, ... of a column, `step` apart.
 
-    In a world whose lowest number is 0, the highest number equals the difference between the highest and the lowest, so an
-    enumeration would miss some faults.
+    If the lowest number of a world is 0, the highest number equals the difference between the two. An enumeration of such
+    worlds alone would miss some faults.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class World:
 
     def coding(self, name: str) -> Coding:
         """Return the whole numbers that the codes 0, 1, ... of a column stand for. These are the numbers of the world, with two
-        exceptions: the number of members counts from 0, and the bins of a difference "a - b" are one step wide and centred on
+        exceptions. The number of members counts from 0. The bins of a difference "a - b" are one step wide and centred on
         multiples of the step.
         """
         if self.linked is not None and name == self.linked.size:
@@ -171,8 +171,8 @@ class World:
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether a cell is a possible root: all slots of its members have values, except in columns that may lack a
-        value, and all other slots are empty.
+        """Return whether a cell is a possible root. All slots of its members must have values, except in columns that may lack
+        a value. All other slots must be empty.
         """
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
@@ -370,8 +370,8 @@ class ResizedPairs:
     ----------
     files : number of pairs of files. Pairs in which every row is used do not count, because they are pairs of tables.
     coupled : number of pairs of tables in the couplings.
-    contradictions : number of pairs of files for which the tables of the program have a different distribution from the
-        coupling, or for which a pair of tables in the coupling differs in more than one replaced row.
+    contradictions : number of pairs of files that contradict the proof. For such a pair, the tables of the program have another
+        distribution than the coupling, or two coupled tables differ in more than one replaced row.
     apart : (k, 2) indices of pairs of different tables, the lower first; `of_file`, (k,), has the pair of files of each.
     """
 

@@ -448,8 +448,9 @@ class OrderedMask:
 
 
 NoiseMask = MatrixMask | OrderedMask
-"""A mask, which makes a noisy copy W of a column: `draw` returns (n_rows,) W, `likelihood` the (n_rows, n_bins) probability or
-density of W given each bin, and `continuous` says whether W is a number rather than a bin."""
+"""A mask, which makes a noisy copy W of a column. `draw` returns (n_rows,) W. `likelihood` returns the (n_rows, n_bins)
+probability or density of W given each bin. `continuous` says whether W is a number rather than a bin.
+"""
 
 
 # Independent columns with the exact shares of the file: no method should be worse than this.

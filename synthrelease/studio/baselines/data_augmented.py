@@ -1,14 +1,14 @@
 """Make partially synthetic copies by data-augmented multiple imputation (DA-MI), for comparison on public data only.
 
-In DA-MI (Jiang 2025), quasi-identifiers X are replaced by draws from p(x | z, theta) p(w | x), with theta drawn from its
-posterior and W a noisy copy of X. The other columns Z are published unchanged. The noise of W, which may depend on the risk
+In DA-MI (Jiang 2025), quasi-identifiers X are replaced by draws from p(x | z, theta) p(w | x). W is a noisy copy of X, and
+theta is drawn from its posterior. The other columns Z are published unchanged. The noise of W, which may depend on the risk
 group, decides whether the copies resemble Rubin's imputation (which uses no noisy copy) or the original. **There is no
 guarantee**, because Z is published. A release refuses this method.
 
-All models are tables: p(x | z) is the posterior of the frequencies in the finest group that is large enough, without the bins
-that the rules forbid given the other columns. Several columns are first drawn in order, each given Z and the earlier columns.
-In further sweeps, each column is drawn given the present values of all other columns (chained equations). With only one draw,
-columns would lose their association, because W of a later column has no effect on an earlier column.
+All models are tables. p(x | z) is the posterior of the frequencies in the finest group that is large enough. Bins that the
+rules forbid, given the other columns, are excluded. Several columns are first drawn in order, each given Z and the earlier
+columns. In further sweeps, each column is drawn given the present values of all other columns (chained equations). With only
+one draw, columns would lose their association, because W of a later column has no effect on an earlier column.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ class _ColumnStep:
     column : the column.
     predictors : the columns that form groups, the most informative first.
     table : frequencies of the column in these groups.
-    rules : for each rule with the column, its other columns, and the forbidden combinations as an array over their bins and,
-        last, the bins of the column.
+    rules : for each rule about the column, the other columns of the rule and the forbidden combinations. The combinations are
+        an array over the bins of these columns, and over the bins of the column as last axis.
     """
 
     column: int

@@ -117,8 +117,8 @@ class NearestNeighbours:
 
         L_1 is at least 1, because the added or removed record may itself be incomplete. Removing a complete record changes all
         records that it gave its value to, even if it is their last donor. A complete record that is added to a cell changes all
-        records that prefer this cell to the cell of their k-th donor; this is exact for every cell, empty or not. Adding a
-        record to a cell with complete records changes at most as many records as removing the next record in the cyclic order
+        records that prefer this cell to the cell of their k-th donor. This number is exact for every cell, empty or not. Adding
+        a record to a cell with complete records changes at most as many records as removing the next record in the cyclic order
         of labels. **Private**: L_1 depends on single records. So does any noise whose scale uses L_1.
         """
         donors = self.donors(table)

@@ -1,9 +1,9 @@
 """Make synthetic tables by classical sequential synthesis without noise: each column is drawn from tables, given the earlier
 columns.
 
-Packages for synthetic data use this method by default. A value is drawn from the smoothed counts of the finest group of records
-that agree in earlier columns and is large enough, like a leaf of a tree. There is no guarantee, because a fitted model reveals
-its records. The method is for public data only; a release refuses it.
+Packages for synthetic data use this method by default. A value is drawn from the smoothed counts of a group of records that
+agree in earlier columns. As in a leaf of a tree, the group is the finest group that is large enough. There is no guarantee,
+because a fitted model reveals its records. The method is for public data only; a release refuses it.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Theory 10.1, permutation swapping.
 
-Records that agree on the swap key form a stratum. In each stratum, every record is selected with the swap rate, and the values
-of the swap variables are permuted among the selected records so that no record keeps its own values. The result is the
-original table with some values exchanged. So two tables are published exactly: the table of all columns except the swap
-variables, and the table of the key and the swap variables.
+Records that agree on the swap key form a stratum. In each stratum, every record is selected with a probability equal to the
+swap rate. The values of the swap variables are permuted among the selected records so that no record keeps its own values. The
+result is the original table with some values exchanged. So two tables are published exactly: the table of all columns except
+the swap variables, and the table of the key and the swap variables.
 
 The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both exact tables. The closest such
 tables differ in two records, so **twice the nominal epsilon** is compared with the epsilon of a release (`pairwise_epsilon`).

@@ -38,8 +38,8 @@ class NumberBins:
 
     Attributes
     ----------
-    low, high : the bounds. The bounds are the smallest and the largest value of the public file, rounded outward to about a
-        tenth of the range unless the values are cut there.
+    low, high : the bounds. The bounds are the smallest and the largest value of the public file. They are rounded outward to
+        about a tenth of the range, unless a rule cuts the values there.
     coarse, fine : the inner limits of the coarse and of the fine bins, in increasing order. Every limit of `coarse` is in
         `fine`.
     groups : the limits of `coarse` that divide the rows into three groups, or into two if there is only one limit.

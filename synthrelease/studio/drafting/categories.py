@@ -46,9 +46,9 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
     Returns
     -------
-    draft : the draft of the column; None for up to 40 codes, codes with labels in the codebook, texts without common first
-        characters, texts with more than 100 different first characters, and columns in which frequent codes have more than 80%
-        of the rows.
+    draft : the draft of the column; None for up to 40 codes, and for codes with labels in the codebook. Also None for texts
+        without common first characters, or with more than 100 different first characters. Also None if frequent codes have more
+        than 80% of the rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
@@ -242,9 +242,9 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
     """Return the answers in one spelling each, and the other spellings of each answer.
 
     Texts are the same answer if they differ only in capitals, spaces, hidden characters or the encoding of accents ("Ja", "JA
-    "), if the column holds only words for yes and no ("TRUE", "yes", "1"), and if a code has lost its leading zeros ("7",
-    "0007"). 1.0 and 1 are the same. The most frequent spelling is kept. Codes with labels in the codebook and columns with more
-    than 40 texts are not merged.
+    "). In a column of words for yes and no, words with the same meaning are the same answer ("TRUE", "yes", "1"). So are codes
+    of which one has lost its leading zeros ("7", "0007"). 1.0 and 1 are the same. The most frequent spelling is kept. Codes
+    with labels in the codebook and columns with more than 40 texts are not merged.
     """
     texts, labels = answers.texts, answers.entry.labels
     whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))

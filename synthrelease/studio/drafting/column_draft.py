@@ -49,9 +49,10 @@ _GAP, _MANY_MISSING = 2, 20
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
     """Return the strings of a column that stand for a missing answer, in the order of `texts`.
 
-    These are the texts that the codebook declares as missing; words such as "?" and "unknown"; "N" or "U" among numbers; dates
-    such as 9999-99-99; codes such as 97, 98, 99, 999, -9, 777 or 888 if these codes are far from all other numbers of the
-    column and have no label in the codebook; and negative codes such as -1 in a quantity whose other values are not negative.
+    These are the texts that the codebook declares as missing. Words such as "?" and "unknown" count, too. So do "N" or "U"
+    among numbers, and dates such as 9999-99-99. Codes such as 97, 98, 99, 999, -9, 777 or 888 count if they are far from all
+    other numbers of the column and have no label in the codebook. Negative codes such as -1 count in a quantity whose other
+    values are not negative.
 
     Parameters
     ----------
@@ -514,9 +515,9 @@ def _ties(
     n_rows: int,
     important: Collection[str],
 ) -> list[list[float]]:
-    """Return two numbers for each column of the file: its strongest association with an important column (0 if no association
-    is strong), and its mean association with its most associated columns. Both are multiplied by minus the share of rows with a
-    value in the column, so that the strongest comes first.
+    """Return two numbers for each column of the file. The first is its strongest association with an important column, or 0 if
+    no association is strong. The second is its mean association with its most associated columns. Both are multiplied by minus
+    the share of rows with a value in the column, so that the strongest comes first.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}

@@ -409,8 +409,9 @@ def _untidy(answers: Answers) -> str:
 
 
 def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Draft codes or categories in one of three ways: by their first characters, a bin for each, or bins for the frequent codes
-    and one bin for all others."""
+    """Draft codes or categories in one of three ways. They are grouped by their first characters, each code has a bin, or each
+    frequent code has a bin and all other codes share one bin.
+    """
     if by_beginning := draft_by_beginning(answers, used_names):
         return by_beginning
     n = len(answers.texts)
@@ -776,8 +777,8 @@ def _without_fillers(answers: Answers) -> Answers:
     """Return a column of dates with fillers such as 9999-12-31 and 1900-01-01 as missing values. Other columns are unchanged.
 
     Zeros among dates are fillers. A date is a filler if its year is not between 1850 and 2100. A date that programs write for
-    missing dates, such as 1 January 1900, is a filler only if it is more than five times as frequent as any other date, or more
-    than ten years from all others.
+    missing dates, such as 1 January 1900, is a filler only in two cases: it is more than five times as frequent as any other
+    date, or more than ten years from all other dates.
     """
     zeros = [text for text in answers.texts if not text.strip("0")]
     answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])
@@ -1091,7 +1092,7 @@ _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
     """Return the columns, with a code for a missing answer in one column of a block treated as missing in the whole block.
 
-    A block is a battery of questions: columns with the same name except for a number, or with the same labels, whose other
+    A block is a battery of questions. Its columns have the same name except for a number, or the same labels, and their other
     texts are the same. A code to which the codebook gives another meaning in a column is kept in that column.
     """
     blocks: dict[str, list[str]] = {}

@@ -45,11 +45,13 @@ MOST_GROUPS = 6
 MOST_OFF = 0.1
 """In a draft, the error of a bin of a single column may be at most this share of the rows."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
-"""The least share of associations that a good draft preserves: of all pairs of columns, or of the strongest pairs if the share
-of all pairs is unknown."""
+"""The least share of associations that a good draft preserves. The first share is for all pairs of columns. The second is for
+the strongest pairs, if the share for all pairs is unknown.
+"""
 ATTEMPTS, FIRST_ATTEMPTS = 6, 2
-"""The number of noisy fits that must meet a threshold, and the number of fits after which the cost of the criteria is compared
-with the epsilon that is left for them."""
+"""Two numbers of noisy fits. The first is the number of fits that must meet a threshold. The second is the number of fits after
+which the cost of the criteria is compared with the epsilon that is left for them.
+"""
 _ROOM = 1.25  # The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file
 MOST_OF_FIGURE = 0.25
 """The largest ratio of a threshold to the statistic whose error the threshold limits. Above it, the criterion promises
@@ -250,8 +252,8 @@ def settle(
 
     A criterion is removed in three cases: independent columns would pass or nearly pass every threshold that fits can meet;
     every such threshold is too large for the statistic; or the noisy test would need too much epsilon. A threshold is a round
-    number above the difference of two halves of the file and above the criterion values of `ATTEMPTS` noisy fits, with a margin
-    for the noise of the test and, for a median, for another sample.
+    number above the difference of two halves of the file, and above the criterion values of `ATTEMPTS` noisy fits. It includes
+    a margin for the noise of the test. For a median, it also includes a margin for another sample.
 
     Parameters
     ----------
@@ -321,7 +323,7 @@ def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
 
 def _between_samples(best_figure: float, rows: int) -> float:
     """Return what another sample of the population may add to a criterion value that can be below 0, such as the value of a
-    median: two standard deviations of its rank in a group with half of the rows, as a share of the rows.
+    median. The result is two standard deviations of the median's rank in a group with half of the rows, as a share of the rows.
 
     A value below 0 does not show how near the median of another sample is to the edge of its bin. Other criterion values
     contain the difference of two samples.

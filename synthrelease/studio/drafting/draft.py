@@ -623,7 +623,7 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
 
     The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
     sampling error. One noise for m sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3)
-    r / epsilon (theory 9.18, one noise for many numbers), which is compared with sqrt(n) times the standard deviation of the
+    r / epsilon (theory 9.18, one noise for many numbers). It is compared with sqrt(n) times the standard deviation of the
     column.
     """
     columns = with_means(subject.columns)

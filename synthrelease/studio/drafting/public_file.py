@@ -218,7 +218,7 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
 def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
     """Return the column names that occur once in the header, and the columns that are left out.
 
-    A column is left out if it has no name, like the row numbers that R and pandas write, or if another column has the same
+    A column is left out if another column has the same name, or if it has no name. R and pandas write row numbers without a
     name.
     """
     times = Counter(header)
@@ -509,8 +509,8 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three arrays (n_texts,) for the different texts of a column, or (n_bins,) for days between two columns of dates.
 
-    The arrays are the finest bin of each text by the rules with which a release reads it (below 0 if it has no bin), the
-    frequency of each text, and whether the text means a missing value.
+    The first array has the finest bin of each text, by the rules with which a release reads it; below 0 if the text has no bin.
+    The second array has the frequency of each text. The third array says whether the text means a missing value.
     """
     rule = BinRule(Schema(columns=(column,)), policy)
     if column.minus is None:
@@ -657,8 +657,8 @@ _SHORT, _TIMES = 6, 2
 def one_to_one(
     answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile
 ) -> tuple[dict[str, Answers], list[LeftOut], dict[str, str]]:
-    """Return one column of each group of columns that determine each other in every row of the public file, the other columns
-    with the reason, and questions to the steward by the name of a column.
+    """Find groups of columns that determine each other in every row of the public file. Return one column of each group, the
+    other columns with the reason, and questions to the steward by the name of a column.
 
     If one column holds codes and another column holds their labels, the codes are kept and get the labels. In all other groups,
     the first column is kept.

@@ -148,8 +148,8 @@ class HeadedTable:
     Attributes
     ----------
     path : path of the table, with the index of a table in a list of tables.
-    first, header, last : indices of three lines: the first line of the comment directly above the header, or the header if
-        there is no comment; the header; and the last line with a key.
+    first, header, last : indices of three lines. `first` is the first line of the comment directly above the header, or the
+        header if there is no comment. `header` is the header itself, and `last` the last line with a key.
     """
 
     path: Path_

@@ -80,8 +80,8 @@ class Outlook:
 
     The probability p that a round is accepted depends on the private fit, which is made once. The values below are means over
     the fits of the rehearsal. Let f(x) = sum_k Pr[K = k] x^k, where K is the hidden number of rounds. Then nothing = f(1 - p)
-    and expected_rounds = (1 - f(1 - p)) / p. With a stop coin of probability gamma, nothing = (1 - p) gamma / (p + gamma (1 -
-    p)) and expected_rounds = 1 / (p (1 - gamma) + gamma).
+    and expected_rounds = (1 - f(1 - p)) / p. With a stop coin of probability gamma, nothing is (1 - p) gamma / (p + gamma (1 -
+    p)), and expected_rounds is 1 / (p (1 - gamma) + gamma).
 
     Attributes
     ----------

@@ -108,8 +108,8 @@ class FitEvidence:
     Attributes
     ----------
     twin : the twin that was used, 0 or 1.
-    log_ratio : the logarithm of a ratio of two likelihoods of the noisy tables under the claimed noise: the likelihood for the
-        first twin, divided by the likelihood for the second twin. NaN without tables.
+    log_ratio : the logarithm of a likelihood ratio of the noisy tables under the claimed noise. The likelihood for the first
+        twin is divided by the likelihood for the second twin. NaN without tables.
     allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
     rows : for each set of columns, a difference of two numbers of synthetic rows. The difference is the number of rows that
         agree with the row of the first twin, minus the number that agree with the row of the second twin. Empty if no rows were
@@ -272,8 +272,8 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return (n_sets,) differences, for each column and pair of columns in which two given rows differ: the number of rows that
-    agree with the first row, minus the number that agree with the second row.
+    """Return (n_sets,) differences, one for each column and pair of columns in which two given rows differ. A difference is the
+    number of rows that agree with the first row, minus the number that agree with the second row.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -337,9 +337,9 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
     Returns
     -------
-    The results for each hidden column, and for whole rows under "". Each result is a list of four numbers: right guesses and
-    rows in the half that was used, then right guesses and rows in the other half. A column also has the right guesses in the
-    other half if the most frequent value is always guessed. Empty if the half gave no candidate.
+    The results for each hidden column, and for whole rows under "". Each result is a list of four numbers. The first two are
+    the right guesses and the rows in the half that was used. The next two are the same for the other half. A column also has
+    the right guesses in the other half if the most frequent value is always guessed. Empty if the half gave no candidate.
 
     Privacy
     -------

@@ -59,8 +59,8 @@ class Pair:
     Attributes
     ----------
     columns : the names of the two columns.
-    distance : share of all rows that would have to change to make the columns independent: the total variation distance between
-        their table and the product of its margins, over the rows with a value of both columns.
+    distance : share of all rows that would have to change to make the columns independent. This is the total variation distance
+        between their table and the product of its margins, over the rows with a value of both columns.
     largest_cell : largest difference between a cell of the table and this product, as a share of all rows.
     cramers_v : Cramer's V over the rows with a value of both columns, from 0 for independence to 1, corrected for chance.
     beyond_chance : the distance minus the distance that a sample of this size has by chance; may be below 0.
@@ -560,10 +560,10 @@ class _Search:
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:
-        """Return half of the expected noise, in rows, that measuring this table adds: the noise of this table, and the
-        additional noise of the other tables, whose shares become smaller. Half of the noise is enough, because a table also
-        improves other tables with shared columns. On two registers of 15 and 34 columns, the errors of tables of two and three
-        columns were smallest with about this factor.
+        """Return half of the expected noise, in rows, that measuring this table adds. The noise of this table counts, and the
+        additional noise of the other tables, because their shares of the budget become smaller. Half of the noise is enough,
+        because a table also improves other tables with shared columns. On two registers of 15 and 34 columns, the errors of
+        tables of two and three columns were smallest with about this factor.
 
         Parameters
         ----------

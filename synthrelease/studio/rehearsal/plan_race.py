@@ -145,8 +145,8 @@ class Kept:
     share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample. If this
         share cannot be estimated, only the pairs with the strongest associations are used. None if there is no estimate.
     error : standard deviation of the share between the fits; their number is `fits`.
-    off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns: for the fits, for
-        independent columns, and for another sample.
+    off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns. The three shares
+        are for the fits, for independent columns, and for another sample.
     strong : number of pairs of associated columns.
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
     strongest_alone : whether the share is only about the pairs with the strongest associations.

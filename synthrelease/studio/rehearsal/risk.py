@@ -80,7 +80,7 @@ def risk_report(
 ) -> dict[str, float]:
     """Return non-private risk statistics of M synthetic copies of one public table of n persons, by name.
 
-    For a person i and a copy m let s be the number of synthetic rows that match i on the quasi-identifiers, and a the
+    For a person i and a copy m, let s be the number of synthetic rows that match i on the quasi-identifiers. Let a be the
     number of these rows that agree with i in all other columns, too.
 
     mean_risk : sum_i I_i / n, the expected share of persons whose own row is picked among the matches. I_i is the mean over the
@@ -88,8 +88,8 @@ def risk_report(
         to the person. Synthetic rows belong to nobody, so `mean_risk` is an upper bound.
     highest_risk : the largest I_i.
     mean_risk_of_original : mean_risk if the original itself were released, for comparison.
-    correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match agrees
-        with the person in every other column.
+    correct_attribution : how often a random match agrees with the person in every other column, from 0 to 1. This is the mean
+        over persons and copies of a/s, or of 0 where s = 0.
     true_match_rate : share of the persons with s = 1 and a = 1: a single match, which agrees in all columns. From 0 to 1.
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
     replicated_uniques : share with s = 1 among the persons whom nobody else matches in the original; NaN when there is no such

@@ -171,8 +171,8 @@ def spread(shares: np.ndarray, bands: Sequence[Band], edges: np.ndarray, *, inte
     Parameters
     ----------
     shares : (..., n_bands) at least 0.
-    interpolated : take differences of a monotone cubic curve through the cumulated shares (Fritsch & Carlson 1980), so that the
-        density is smooth across bands; otherwise every unit of a band gets the same share.
+    interpolated : whether the shares are differences of a monotone cubic curve through the cumulated shares (Fritsch & Carlson
+        1980), so that the density is smooth across bands. Otherwise every unit of a band gets the same share.
 
     Returns
     -------
@@ -1016,9 +1016,9 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    dict : (n,) values of each column, the rows in random order, the columns as in the file: whole numbers as int64, real
-    numbers as float64, categories and dates (yyyy-mm-dd) as texts; a column with empty cells as objects, with None for an empty
-    cell.
+    dict : (n,) values of each column. The rows are in random order, the columns as in the file. Whole numbers are int64, real
+        numbers float64, categories and dates (yyyy-mm-dd) texts. A column with empty cells holds objects, with None for an
+        empty cell.
 
     Raises
     ------

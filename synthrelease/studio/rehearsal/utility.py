@@ -219,10 +219,10 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
 Rule = Literal["partial", "simple"]
 """The variance of the mean over M copies of k rows from an original of n rows; v is the mean variance inside the copies.
 
-partial : v + b / M, for copies that are independent given the original. Examples are partially synthetic copies with parameters
-    drawn from their posterior (Reiter 2003), and separate runs of a generator with separate noise, as in a rehearsal, with k =
-    n. Proof for runs: the variance of the mean is the variance v of the common estimate, plus 1/M of the variance of a copy,
-    which b estimates.
+partial : v + b / M, for copies that are independent given the original. One example is partially synthetic copies with
+    parameters drawn from their posterior (Reiter 2003). Another example is separate runs of a generator with separate noise, as
+    in a rehearsal, with k = n. Proof for runs: the variance of the mean is the variance v of the common estimate, plus 1/M of
+    the variance of a copy, which b estimates.
 simple : (k / n + 1 / M) v, for fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
     k v / n is the variance of the original's estimate, and v the variance of a copy about it (Raab, Nowok & Dibben 2017)."""
 
@@ -334,8 +334,8 @@ class PropensityScore:
 def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
     """Return the pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
 
-    The model has an indicator for every bin of every column, and for every two columns with numbers the product of their
-    standardised numbers: the model detects differences in single columns and in correlations.
+    The model has an indicator for every bin of every column. For every two columns with numbers, it has the product of their
+    standardised numbers. So the model detects differences in single columns and in correlations.
 
     Notes
     -----
@@ -471,9 +471,9 @@ def compare_regressions(
 def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence[str]) -> Line:
     """Return the ordinary least squares fit, with every cell weighted by its count, and the textbook standard errors.
 
-    beta = (X'WX)^-1 X'Wy,  s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k),  SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
-    their sum: exactly the ordinary least squares of the n rows in which no column of the regression is missing. Features are
-    centred and scaled first, so that large numbers cause no rounding errors.
+    beta = (X'WX)^-1 X'Wy, s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k), SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
+    their sum. The result is exactly the ordinary least squares of the n rows in which no column of the regression is missing.
+    Features are centred and scaled first, so that large numbers cause no rounding errors.
 
     Returns
     -------
