@@ -1,9 +1,9 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
 The noisy sums describe a random sample of the rows of the file that the rules keep. Drawing the sample adds an error to the
-noise, and this error is treated as normal. The variance of this error is the variance of a sample from a population, times the
-share of the kept rows that were not drawn (theory 13.10, numbers of the file). Intervals for the exact values in the file also
-allow for the unknown position of each value in its bin (theory 13.11, values in bins).
+noise. This error is treated as normal. Its variance is the variance for a sample from a population, times the share of the
+kept rows that were not drawn (theory 13.10, numbers of the file). Intervals for the exact values in the file also allow for
+the unknown position of each value in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ class Ratio:
     ----------
     numerator, denominator : values with their noise.
     weights : (2, n_noises) weights with which each noise term enters the numerator and the denominator.
-    sampling : (2, 2) covariance matrix of the two sums over draws of the rows; 0 if only the drawn rows are meant.
+    sampling : (2, 2) covariance matrix of the two sums over draws of the rows. It is 0 if the ratio is about the drawn rows
+        alone.
     lowest, highest : smallest and largest possible ratio.
     step : smallest difference between two possible numerators; 1 for counts of rows.
-    clustered : whether two members of one root (such as two persons of a household), which are drawn together, may count in two
-        compared ratios.
+    clustered : whether two members of one root may count in two compared ratios. The members of a root, such as the persons of
+        a household, are drawn together.
     between : (n_groups,) the value numerator - ratio * denominator in each random group of clusters, if `sampling` is estimated
         from the differences between these groups; otherwise empty.
     """
@@ -117,11 +118,12 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator equals its largest plausible noise.
+        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator equals the half width of the
+        interval for its noise.
 
         Parameters
         ----------
-        width : half width of the interval, computed at the estimate; the search begins there.
+        width : half width of the interval for the noise at the estimate, with which the search begins.
         """
         ratio = self.quotient
         covariance = self._covariance
@@ -166,7 +168,9 @@ def _wider(degrees: int, confidence: float) -> float:
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator, with 0 in place of a pure rounding error."""
+    """Return the variance of numerator - ratio * denominator. A negative variance, which only a rounding error can cause,
+    becomes 0.
+    """
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
     return variance if variance > _CANCELLED * sum(map(abs, terms)) else 0.0
@@ -284,7 +288,7 @@ def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
 def counted(
     tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None
 ) -> Counted:
-    """Return the table over the given columns, and which of its cells count for a question.
+    """Return the table over the given columns, and a mask of the cells that count for a question.
 
     Parameters
     ----------
@@ -386,12 +390,12 @@ class Average:
     ----------
     file, population : the ratio of two noisy sums. The error of `file` includes the draw of rows from the file, and the error
         of `population` includes the draw from a population.
-    middle : the constant that was subtracted from the numbers.
+    middle : the constant that was subtracted from the numbers of the cells.
     squares : approximate sum of the squared contributions to the numerator, over the drawn rows; for members, over the roots.
     of_root : largest contribution of a row to the denominator. The largest contribution is 1 for rows, and the number of
         members of a root for members.
-    own : the same average, computed with other weights that the limits of the weight classes allow. Empty if every row has the
-        representative weight of its class, or if a class has no known limits.
+    own : the same average, computed with other weights within the limits of the weight classes. The field is empty if every
+        row has the representative weight of its class, or if a class has no known limits.
     """
 
     file: Ratio
@@ -431,7 +435,7 @@ def term_in(tables: PublishedTables, question: Question, label: str, averages: l
 def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
     """Yield the label and the averages of each group of a question: all rows, the bins of `by`, or two groups.
 
-    For members, averages are added up over slots.
+    For members, each average covers the members in all slots.
     """
     ranges, parts, survey = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
     labels, bins = _bins(tables, question, parts)
@@ -478,11 +482,11 @@ def _weightings(
 ) -> list[list[np.ndarray]]:
     """Return the possible weights of the rows in each cell for an average.
 
-    Weights lie between the limits of their classes. The average of a value v is smallest if there is a number t such that every
-    row with v > t has the smallest weight of its class and every other row has the largest weight. The average is largest in
-    the opposite case. So the averages over all such t enclose the average with the exact weights of the file (theory 13.18,
-    weighted answers). For a mean of values in bins, the average of the lowest values needs only the smallest average, and the
-    average of the highest values needs only the largest average.
+    Weights lie between the limits of their classes. The average of a value v is smallest for weights of this form, with some
+    number t: every row with v > t has the smallest weight of its class, and every other row has the largest weight. The
+    average is largest in the opposite case. So the averages over all such t enclose the average with the exact weights of the
+    file (theory 13.18, weighted answers). For a mean of values in bins, the average of the lowest values needs only the
+    smallest average, and the average of the highest values needs only the largest average.
     """
     if not question.weight:
         return [[np.ones(len(part.counts)) for part in parts]]
@@ -592,7 +596,8 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows, as `groups` does, but in constant time for each bin.
+    """Yield the share of each bin of a column among all rows. The result is the same as from `groups`, but each bin takes
+    constant time.
 
     Cells with equal noise are treated together. The number n of all rows has no noise.
     """
@@ -667,12 +672,12 @@ def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, fl
 
 
 def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
-    """Return the value of a row in each cell, for each average of a question, as an (n_cells,) array.
+    """Return, for each average of a question, the (n_cells,) value of a row in each cell.
 
-    For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins. If
-    the values in a bin may differ, it also uses the lowest and the highest value of each bin. A median uses an array for the
-    first bin, one for the first two bins, and so on to all bins except the last. Each of these arrays is 1 in its bins and 0 in
-    all other bins.
+    For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins.
+    If the values in a bin may differ, it also uses the lowest and the highest value of each bin. A median uses an array for
+    the first bin, another array for the first two bins, and so on. The last array is for all bins except the last bin. Each
+    array is 1 in its bins and 0 in all other bins.
     """
     columns, question = part.columns, part.asked
     if not question.column:
@@ -745,9 +750,9 @@ def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple
     """Return the estimated number of kept rows (or members) of the file that a share counts, with the interval of this number
     (theory 13.10, numbers of the file, (b)).
 
-    The noisy count is Y of n rows, drawn from K rows. The number K is not known exactly: it is the noisy number T minus the
-    noise Z of T. So the error of T Y / n is Z Y / n, plus K / n times the error of Y that the noise and the draw cause. The
-    noise Z has a known distribution as well.
+    The noisy count is Y of n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy
+    number of rows and Z is its noise. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The noise and the
+    draw of rows cause the error of Y. The noise Z has a known distribution.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -761,7 +766,8 @@ def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple
 
 
 def nearest_row(counted: float) -> int:
-    """Return the nearest whole number of rows. Halves are rounded to the even number; halves are recognised to six decimals.
+    """Return the nearest whole number of rows. Halves are rounded to the even number. A number is a half if it agrees with a
+    half to six decimals.
 
     So ask.html and this program give the same number, although the two programs add terms in a different order.
     """
@@ -797,8 +803,8 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
     """Return the mean of the representative values of bins, with the interval for the mean of the exact values.
 
     The mean of the exact values lies between two means: the mean of the lowest values of the bins, and the mean of the highest
-    values of the bins. Each end of the interval for the exact mean comes from the interval of one of these two means (theory
-    13.11, values in bins).
+    values of the bins. Each end of the interval for the exact mean is an end of the interval for one of these two means
+    (theory 13.11, values in bins).
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)

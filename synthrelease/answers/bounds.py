@@ -86,7 +86,7 @@ def ratio_range(
     figure : (n_cells,) weight of each cell; 0 where `size` is 0.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
     undrawn : largest number of kept rows of the file that the release did not use.
-    ends : the lowest and the highest value of the rows of each cell, if these values differ from the weight in `figure`.
+    ends : the lowest and the highest value of the rows of each cell, if these values may differ from the weight in `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -122,8 +122,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return the largest possible share or mean after rows were added: at least `rows` rows exist, and up to `undrawn` rows
-    with values of at most `largest` are added.
+    """Return the largest possible share or mean after rows are added. At least `rows` rows exist. At most `undrawn` rows are
+    added, with values of at most `largest`.
 
     Parameters
     ----------
@@ -174,15 +174,15 @@ class Bound:
     ----------
     question : the question in words.
     kind : "count", "share" or "mean"; for a difference, the kind of the two compared answers.
-    answer : the answer in the released table; for a mean, by representative values of bins.
+    answer : the answer in the released table. A mean uses representative values of bins.
     low, high : bounds on the answer in the file, at the stated confidence. A mean is the mean of the exact values. The bounds
         hold for all queries on the release at once.
     unit : "rows", "" for shares, the column's unit for means.
     confidence : the probability, given the released table, that all limits behind the bounds hold.
     acceptance : the lower bound that the caller gave for the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
-    about : the rows of the file that the bounds are about, in words.
-    way : how the number of these rows is known: "whole" (all rows of the file), "exact" (published exactly), "counted"
+    about : a description of the rows of the file to which the bounds apply.
+    way : the source of the number of these rows: "whole" (all rows of the file), "exact" (published exactly), "counted"
         (published with noise) or "stated" (the publisher gave a lower bound).
     more : largest possible number of these rows that the release did not use.
     binned_low, binned_high : bounds on the mean of representative values; None if representative values equal the exact values.
@@ -414,8 +414,8 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members. The answer for all members is the mean of the answers for the slots, weighted by the
-    number of members in each slot.
+    """A share or mean over all members. This is the mean of the answers for the slots, weighted by the number of members in
+    each slot.
     """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
@@ -523,8 +523,8 @@ class _Measure:
         """Return the columns of a query and two (n_combinations,) masks: the combinations that meet the query, and the
         combinations over which a share or mean is computed.
 
-        For members, one more column may be added that shows which members exist. The column with the number of members always
-        shows which members exist.
+        For members, a column that shows which members exist may be added. The column with the number of members always shows
+        this.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
@@ -575,7 +575,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range, if the release contains no member that is counted."""
+        """Return the whole possible range. It is the answer if the release contains no member that is counted."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -588,8 +588,9 @@ class _Measure:
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return, for each of the (n_combinations,) combinations of bins, the value of a row of the group: the value of its bin
-        in the averaged column."""
+        """Return the (n_combinations,) value of a row with each combination of bins. It is the value of the row's bin in the
+        averaged column.
+        """
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

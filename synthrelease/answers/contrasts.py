@@ -3,8 +3,8 @@
 Each group has an interval, and the distance from the group's estimate to each end of this interval is known. For a difference,
 the square of this distance is the sum of the squared distances for the two groups, corrected for the noise that the groups
 share. This is the method of variance estimates recovery (Zou and Donner 2008; theory 13.13, contrasts). Ratios are computed as
-differences of logarithms, and odds ratios as differences of logits. So the interval is as asymmetric for small cells as the
-intervals of the two groups.
+differences of logarithms, and odds ratios as differences of logits. For small cells, the intervals of the two groups are
+asymmetric. The interval of the contrast is then asymmetric, too.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
     Parameters
     ----------
-    first, second : the averages of each group. The average by representative values comes first, then the averages by the ends
-        of the bins, if values in a bin may differ within known limits.
+    first, second : the averages of each group. The average by representative values comes first. The averages by the ends of
+        the bins follow if values in a bin may differ within known limits.
     values_told : whether the representative values equal the exact values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
@@ -127,8 +127,8 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
     """Return the intervals of a group for the file and for a population. On the original scale, the intervals are not limited
     to the possible range.
 
-    An estimate that is limited to its possible range is biased, because the limit cuts the noise on one side. So differences of
-    limited estimates would be biased as well.
+    An estimate that is limited to its possible range is biased, because the limit cuts the noise on one side. So a difference
+    of two limited estimates would be biased, too.
     """
     low, high = group.ends(level)[:2]
     if group.file.denominator <= 0 or (low <= group.file.lowest + group.middle and high >= group.file.highest + group.middle):
@@ -167,7 +167,7 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return the correlation of two quotients, to first order, that their common noise causes. The two groups have no common
+    """Return the correlation that common noise causes between two quotients, to first order. The two groups have no common
     rows.
 
     But members of the two groups may have the same root, such as one household. The draw of this root then changes the

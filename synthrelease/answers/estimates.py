@@ -80,19 +80,20 @@ def estimate(
         - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that contains the median of these rows; `quantile 0.9 COLUMN`
           asks for the bin that 9 of 10 rows do not exceed;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
-          the others (with an intercept), over the rows with a value in all of them;
-        - the same for members, if the question names columns of members: "mean age by region" is over all members, "mean age_1
-          by region" over the first members;
+          the other columns (with an intercept), over the rows with a value in all these columns;
+        - the same questions for members, with columns of members: "mean age by region" is over all members, "mean age_1 by
+          region" over the first members;
         - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: a comparison of
-          two groups. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest". The answer
-          has the difference, ratio and odds ratio of shares, and the difference of means and medians (theory 13.13, contrasts).
+          two groups. The second group may omit the column of the first group ("age >= 35 against < 35") or be "the rest". The
+          answer has the difference, ratio and odds ratio of shares, and the difference of means and medians (theory 13.13,
+          contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : confidence of each interval on its own. The value is at least 0.5 and below 1. Over all noise of the run and
         the draw of rows, the probability that a table is released and an interval misses its true value is at most 1 -
         confidence (theory 13.10, numbers of the file).
-    together : whether all intervals for the file hold at once with this confidence, and so do all intervals for a population.
-        The intervals are then wider (Bonferroni).
+    together : whether all intervals for the file hold at once with this confidence, and likewise all intervals for a
+        population. The intervals are then wider (Bonferroni).
 
     Raises
     ------
@@ -401,7 +402,7 @@ LEVEL = "Level: the mean over the years, weighted by the number of released rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """A question as read for one release, and the averages of each group of this question."""
+    """A question that was read for one release, and the averages of each group of this question."""
 
     name: str
     tables: PublishedTables
@@ -415,7 +416,7 @@ def trend(
 ) -> Estimate:
     """Estimate a share, mean or median in several releases, with intervals for the changes and for the mean level of all years.
 
-    The level is the mean over the years, weighted by the number of rows in each year. Medians have no level.
+    The mean level is the mean over the years, weighted by the number of rows in each year. There is no mean level of medians.
 
     Parameters
     ----------

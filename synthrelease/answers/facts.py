@@ -33,7 +33,7 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 class Facts:
     """The facts about the counts R (n_cells,) of the rows that a release used, as linear constraints.
 
-    A cell is a combination of bins of some columns, or several such combinations that the query treats as one cell.
+    A cell is a combination of bins of some columns, or several combinations that the query treats alike.
 
     Attributes
     ----------
@@ -217,11 +217,11 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return a lower bound on the number of rows of the file in each group of a column, counting rows with a value of
-    `averaged`. If the column is None, all rows are one group.
+    """Return a lower bound on the number of rows of the file in each group of a column, where only rows with a value of
+    `averaged` count. If the column is None, all rows are one group.
 
-    The bound comes from a table that gives these counts: the table of the column or, if the averaged column can have missing
-    values, the table of both columns.
+    The bound comes from the table of the column. If the averaged column can have missing values, the bound comes from the
+    table of both columns.
     """
     present = knowledge.release.by_name[averaged].present
     whole = present == len(knowledge.release.by_name[averaged].labels)
@@ -241,7 +241,9 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """(n_cells,) numbers of an averaged column: the representative value in S, and the lowest and the highest value in R."""
+    """(n_cells,) numbers of an averaged column: the representative value for rows of S, and the lowest and the highest value
+    for rows of R.
+    """
 
     number: np.ndarray
     lowest: np.ndarray
@@ -348,7 +350,7 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """Add the number of rows in the first 1, 2, ... bins of a measured ordered column, if no bin is split."""
+        """Add limits on the number of rows in the first 1, 2, ... bins of a measured ordered column, if no bin is split."""
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
             if limits is None:
@@ -359,8 +361,8 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add the measured sums of a numeric column within the bins of another column. Nothing is added if bins of the numeric
-        column were merged or split.
+        """Add limits on the measured sums of a numeric column within the bins of another column. Nothing is added if bins of
+        the numeric column were merged or split.
         """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
@@ -374,7 +376,7 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Add weighted sums over some of these columns, if the weights are equal in all merged bins."""
+        """Add limits on weighted sums over some of these columns, if merged bins have equal weights."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
@@ -390,7 +392,7 @@ class _Builder:
                 self._add_sum(merged[cells], most + 1e-9 * self.n)  # the rounding of the sums is added
 
     def add_mean(self, error: MeanError) -> None:
-        """Add the conditional means of these columns, if the bins of the averaged column are not merged.
+        """Add limits on the conditional means of these columns, if the bins of the averaged column are not merged.
 
         The means are over the rows with a value in the averaged column. Groups of missing values are left out.
         """
@@ -428,9 +430,9 @@ class _Builder:
 
         The criterion fills a group of fewer than m rows up to m rows with the value w, the middle of its range. Let mu be the
         mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at most 0 if the group
-        has at least m rows in R. Otherwise it is at most (m - size) max(0, mu + e - w). The limits from below are alike. A
-        row's value is at least the lowest value of its bin. So the sum of (lowest - mu - e) R(cell) over the cells has the same
-        limit. The limit from below uses the highest value instead.
+        has at least m rows in R. Otherwise it is at most (m - size) max(0, mu + e - w). The lower limits follow in the same
+        way. A row's value is at least the lowest value of its bin. So the sum of (lowest - mu - e) R(cell) over the cells has
+        the same limit. The lower limit uses the highest value instead.
         """
         size = float(self.synthetic[cells].sum())
         if not size:

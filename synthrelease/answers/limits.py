@@ -1,10 +1,11 @@
-"""Compute limits of true errors from a release, using its criterion values, its measured tables and the draw of its rows.
+"""Compute limits of true errors from a release. The limits use its criterion values, its measured tables and the draw of its
+rows.
 
-Every criterion value of a release met its threshold. The value is the true error E of the candidate plus Laplace noise of scale
-b. The value is published only if it is at most the threshold T. Candidates with large errors are published only if their noise
-is favourable, so "criterion value + b ln(1 / (2 risk))" is too small a limit. The limit below takes this selection into
-account. Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error E, a
-value of at most v has the probability
+Every criterion value of a release met its threshold. The value is the true error E of the candidate plus Laplace noise of
+scale b. The value is published only if it is at most the threshold T. Candidates with large errors are published only if their
+noise is favourable. So the limit "criterion value + b ln(1 / (2 risk))" is too small. The limit below takes this selection
+into account. Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error
+E, a value of at most v has the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
@@ -16,8 +17,8 @@ limit is
 
 The limit is never above T. For a criterion value far below the threshold, the limit is v + b ln(1 / (2 risk)), as without
 selection. With kappa >= risk, the criterion value is so close to its threshold that the limit is infinite. Given the released
-table, the probability that its true error exceeds the limit is at most the risk, whatever the acceptance probability was
-(theory 13.1, limit behind an accepted figure).
+table, the probability that its true error exceeds the limit is at most the risk, for any acceptance probability (theory 13.1,
+limit behind an accepted figure).
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class KeptRows:
     most : certain upper bound of K, the number of rows in the file.
     scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None without noise.
     margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
-    few : whether the counted number was below the margin, so that K has no lower bound.
+    few : whether the counted number was below the margin. Then K has no lower bound.
     """
 
     way: str
@@ -86,8 +87,8 @@ class KeptRows:
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
         """Return the information about K in a release: its domain, charges and number of rows.
 
-        A counted number is the number of rows that the release used, plus the margin. A number that was clipped to 1 or to the
-        rows of the file was below or above these limits.
+        A counted number is the number of rows that the release used, plus the margin. The sum may have been below 1 or above
+        the number of rows of the file, and was then clipped to this limit.
         """
         n_drawn, domain = release.n_rows, release.domain
         worked = n_drawn if release.divided_rows is None else release.divided_rows
@@ -115,13 +116,15 @@ class KeptRows:
 
     @property
     def shortfall(self) -> float:
-        """The largest probability that the rules kept fewer rows than the release used, so that public rows were added."""
+        """An upper bound on the probability that the rules kept fewer rows than the release used. Public rows were added in
+        that case.
+        """
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
     def left_out(self) -> float:
-        """The share of the kept rows that the criterion values do not cover, or the largest possible value of this share if K
-        is stated.
+        """The share of the kept rows that the criterion values do not cover. If only a lower bound of K is stated, this is the
+        largest possible share.
         """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
@@ -184,8 +187,8 @@ class KeptRows:
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a t such that the absolute sum of `count` independent noise terms with this distribution exceeds t with
-    probability at most `risk`. The risk is in (0, 1).
+    """Return a number t. The absolute sum of `count` independent noise terms with this distribution exceeds t with probability
+    at most `risk`, which is in (0, 1).
     """
     return noise_limit(((noise, 1, count),), risk)
 
@@ -216,7 +219,7 @@ class MeasuredLimits:
     ----------
     measurements : the noisy tables on the released bins.
     risk : upper bound on the probability, over all noise of the run, that a table is released and one of the limits is wrong.
-    each : the part of the risk for each sum.
+    each : the share of the risk that each sum gets.
     n_sums : number of sums.
     """
 
@@ -301,7 +304,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return a line in words about these limits, for the explanation of a bound."""
+        """Return a line of text about these limits, for the explanation of a bound."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -326,8 +329,8 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the noisy counts of a measured table, summed over all its other columns, and the number of noisy counts in each
-    sum.
+    """Return the noisy counts over some columns of a measured table, summed over its other columns, and the number of noisy
+    counts in each sum.
     """
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
@@ -417,7 +420,7 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     ----------
     confidence : between 0.5 and 1.
     acceptance : the caller's lower bound on the probability that a round is accepted, for example from a rehearsal. With
-        `acceptance`, every criterion value has a second limit, which is finite even near the threshold.
+        `acceptance`, every criterion value has a second limit. The second limit is finite even near the threshold.
 
     Raises
     ------
@@ -518,9 +521,9 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
     value, threshold : the released value of the criterion and the threshold of the criterion.
     scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
-    step : step of the grid to which criterion values are rounded. In the tails, discrete noise of z steps from 0 is at most as
-        likely as continuous noise that is nearer to 0 by half a step (1/(1+a) <= a^(-1/2)/2). Rounding changed the value by at
-        most half a step.
+    step : step of the grid to which criterion values are rounded. In the tails, discrete noise of at least z steps is at most
+        as likely as continuous noise of at least z - 1/2 steps (1/(1+a) <= a^(-1/2)/2). Rounding changed the value by at most
+        half a step.
     """
     if not value <= threshold:
         return math.inf

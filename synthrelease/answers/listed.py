@@ -51,9 +51,9 @@ class EstimateLine:
     statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, the statistic can also be
         "risk difference", "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics
         that begin with "weighted" count every row with its design weight. All other statistics count every row once.
-    column, value : for a share or count, the counted rows have this value (a bin's label) in this column. For a mean, median or
-        slope, `column` is the column that the number describes. For a median, `value` is the label of the bin that contains the
-        median.
+    column, value : for a share or count, the counted rows have this value, a bin's label, in this column. For a mean, median
+        or slope, `column` is the column that the number describes. For a median, `value` is the label of the bin that contains
+        the median.
     by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is the number
         of rows with both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
@@ -61,7 +61,7 @@ class EstimateLine:
         estimable. The standard error is None in the same case, and for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
     population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both
-        limits are None if the release declares that the rows are no simple random sample, and for the cells of pairs.
+        limits are None for the cells of pairs, and if the release declares that the rows are no simple random sample.
     told : "yes" if the number is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
@@ -190,8 +190,8 @@ def without_exponents(content: bytes) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Return a number with six significant digits, so that the file is the same on every machine. Whole numbers have all digits
-    after rounding: 1234567.8 becomes 1234570. So a program that reads the file and writes the file again does not change it.
+    """Return a number with six significant digits, so that the file is the same on every machine. The rounded number has no
+    exponent: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change the file.
     """
     if value is None:
         return ""
@@ -243,7 +243,7 @@ def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, a
 def _weighted(
     tables: PublishedTables, column: PublishedColumn, weight: str, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the weighted mean of a column, if it has one, and the weighted share and count of each bin."""
+    """Yield the weighted mean of a column, if its bins have numbers, and the weighted share and count of each bin."""
     names = {column.name, weight}
     source, tables = _source(tables, names), tables.over(names)
     questions = [] if None in column.numbers[: column.present] else [("", _question("mean", column=column.name, weight=weight))]
@@ -304,8 +304,8 @@ def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: flo
 def _cells(
     tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The share is within
-    the groups of `by`.
+    """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The share is the
+    share of the cell within its group of `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})

@@ -50,8 +50,8 @@ NORMAL = "The error from drawing rows is treated as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers in an answer, each with its name, group and unit. For two groups, the answer also has the averages of the two
-    groups. For two groups, the averages of both groups as well.
+    """The numbers in an answer, each with its name, group and unit. For two groups, the answer also has the averages of the
+    two groups.
     """
 
     averages: tuple[tuple[str, str, str, Average], ...]
@@ -346,7 +346,9 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest change of a mean by rounding to the grid of exact values: half a step, or 0 for whole numbers."""
+    """Return the largest change of a mean that rounding of values to the grid can cause: half a step, or 0 for whole
+    numbers.
+    """
     column = release.by_name[value.column]
     return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
 
@@ -360,7 +362,7 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return a term, without numbers if its interval covers at least half of all possible values."""
+    """Return a term. The term has no numbers if its interval covers at least half of the possible range."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
@@ -418,14 +420,15 @@ def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Return half of the expected width of each 95% interval of an answer, before anything is measured. Only noise is counted.
+    """Return half of the expected width of each 95% interval of an answer, before anything is measured. The width covers only
+    the noise.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
     are uncorrelated, the standard deviation of each column is a quarter of the width of its limits, and all slopes are small.
 
     Parameters
     ----------
-    n : the number of rows that the release uses; all these rows are assumed to count.
+    n : the number of rows that the release uses. All these rows are assumed to count.
     n_groups : number of groups, for means of groups.
 
     Examples

@@ -72,7 +72,8 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that each bin meets or fails as a whole. `rule` is None for the condition that every row meets.
+    """A condition that is true for a whole bin or false for a whole bin. `rule` is None for the condition that every row
+    meets.
 
     Attributes
     ----------
@@ -104,9 +105,9 @@ class Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
         So a noisy table without these columns can answer the question, and the answer is the same as without the columns. The
-        function tries to leave out each column in turn. It leaves out a column if the remaining columns still decide the
-        condition for every possible cell. A cell in which the rules allow no row is treated like the first possible cell. So
-        every cell meets either a condition or its negation.
+        function considers each column in turn, and leaves out a column if the remaining columns still decide the condition for
+        every possible cell. A cell in which the rules allow no row is treated like the first possible cell. So every cell
+        meets either a condition or its negation.
 
         Parameters
         ----------
@@ -132,7 +133,7 @@ def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], mos
     """Return a boolean array over the bins of some columns: the cells that can contain rows, by all linked rules.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
-    age may together exclude every row of one sex. Rules that would make more than `most_cells` combinations are ignored.
+    age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.
     """
     columns_by_rule = {text: columns_of(rule) for text in never if (rule := _read(text, release.schema)) is not None}
     linked, previous = {column.name for column in columns}, set[str]()
@@ -203,7 +204,9 @@ def _of_all_members(text: str, release: AskedOf) -> str:
 
 
 def both_of(*conditions: str) -> str:
-    """Return the text of a condition that is met if all given conditions are met. Empty conditions are left out."""
+    """Return the text of a condition that is met if and only if all given conditions are met. Empty conditions are left
+    out.
+    """
     texts = [text for text in conditions if text]
     return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
 
@@ -264,8 +267,8 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return in which bins a comparison of a query is surely true, and in which it is possibly true, according to the labels of
-    the released table.
+    """Return two masks of bins for a comparison of a query, by the labels of the released table. The comparison is surely true
+    in the first mask, and possibly true in the second mask.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -357,11 +360,11 @@ class Question:
     where : the condition that counted rows meet.
     by : the column whose bins define the groups of a share, mean or median; "" for all rows together.
     on : the columns of a regression.
-    groups : the two groups of a comparison, the exposed one first; empty otherwise.
+    groups : the two groups of a comparison, first the exposed group; empty otherwise.
     quantile : the probability of the requested quantile, that is, the share of rows that do not exceed the quantile.
     weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
-    slots : for a question about members, the same question about the member in each slot; their results are added up. The other
-        fields then name columns of a member. `slots` is empty for a question about rows.
+    slots : for a question about members, the same question about the member in each slot. The results for the slots are added
+        up. The other fields then name columns of a member. `slots` is empty for a question about rows.
     """
 
     kind: Kind
@@ -505,7 +508,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return a description of the units that a question counts, and of the rows that contain them."""
+    """Return two descriptions: of the units that a question counts, and of the rows that contain these units."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -522,7 +525,7 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return why a question has another meaning in the other release, in words; None if the meanings are equal.
+    """Return a text that explains why a question has another meaning in the other release; None if the meanings are equal.
 
     Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. A number
     in a condition needs bins with the same limits in the two releases, and a category needs bins with the same content.

@@ -3,8 +3,8 @@
 With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of the noisy A and b are
 weighted sums of noise terms, with known weights. For the slope of column k, let h be the row vector with h_k = 1 such that the
 noisy h A is 0 in all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the
-true table. The interval contains all slopes that this noise does not contradict. So the noise in X'X does not make slopes
-smaller.
+true table. The interval contains a slope if plausible noise explains this equation. So the noise in X'X does not bias slopes
+towards 0.
 
 For members, the sums over the slots are added. The sample consists of roots, so the sampling variance uses the squared sums
 over the members of each root (theory 13.14, figures of members).
@@ -133,7 +133,7 @@ def _named(part: Question) -> list[str]:
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the questions whose sums are added up, each with its slot; the slot is None for rows."""
+    """Yield the questions whose sums are added up, each with its slot. The slot of a question about rows is None."""
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
@@ -196,14 +196,16 @@ def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
 
 
 def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
-    """Return the middle and half of the range of a column's numbers. The half range is 1 if all numbers are equal."""
+    """Return the middle of the range of a column's numbers, and half of the width of this range. The half width is 1 if all
+    numbers are equal.
+    """
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
     return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the variation of the columns in X'X is larger than the noise of X'X.
+    """Check that the columns vary enough in X'X, compared with the noise of X'X.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Decide what a release states about a question (covered by a criterion, bounded, or no statement) and which estimates it
-gives.
+"""Decide what a release states about a question, and which estimates it gives. The statement is "covered by a criterion",
+"bounded" or "no statement".
 
-The decision uses the kinds of the criteria and the limits of these criteria (`limits`). The decision solves no linear program.
-So the card of a release and `bound` agree on every machine.
+The decision uses the kinds of the criteria and their limits (`limits`), but no linear program. So the card of a release and
+`bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Return a question without those columns of its conditions that have no effect.
+    """Return a question with conditions from which columns without effect are removed.
 
     Raises
     ------

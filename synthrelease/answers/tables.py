@@ -39,7 +39,7 @@ class NoisySums:
     values : (k,) estimates.
     weights : (k, n_noises) weights of all noise terms in the errors. First come the noise terms of the published cells. The
         noise of the number of rows comes last, with weight 0.
-        moments : (l,) estimates of further sums, without errors.
+    moments : (l,) estimates of further sums. Their errors are not computed.
     """
 
     values: np.ndarray
@@ -49,7 +49,7 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin, with the weights of the noise terms in the error of this number. Cells with
+    """The estimated number of rows in one bin, with the weights of the noise terms in its error. Noise terms of cells with
     equal weights are combined. The last noise is the noise of the number of rows, which has weight 0.
     """
 
@@ -63,7 +63,7 @@ class PublishedTables:
 
     Attributes
     ----------
-    kept : the information about the number of rows from which the used rows were drawn.
+    kept : the published information about the number of kept rows, from which the used rows were drawn.
     noises : the noise terms of all published cells and, last, the noise of the number of kept rows if this number was counted.
     """
 
@@ -203,7 +203,7 @@ class PublishedTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return an error that says which of these columns were measured together."""
+        """Return an error that names the columns that were measured together."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}

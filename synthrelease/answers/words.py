@@ -50,7 +50,7 @@ class Term:
     group : the bin of the column after "by", or the condition of one of two groups; "" without groups.
     unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
     estimable : whether the term has a number. A term has no number in three cases: its interval covers at least half of the
-        possible range, the group may have no row, or the value of an open bin could change a mean by that much
+        possible range, the group may have no row, or the values in an open bin could change a mean by half of this range
         (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
     standard_error : standard error from the noise and the draw of rows (delta method).
@@ -128,7 +128,7 @@ class Estimate:
         average.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
         a person, or clusters without a design effect. The list is empty if there is an interval.
-    weighting : a sentence on the weight of a row; empty if the release has no design weight.
+    weighting : a sentence that says how rows are weighted; empty if the release has no design weight.
     weighted : whether every row counts with its design weight.
     design : sentences on the assumptions of the interval for a population; empty for a simple random sample.
     n_rows : number of rows of the release.
@@ -287,7 +287,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column, each as lines of equal length. This is the length of the longest value or heading word."""
+    """Return the cells of a column, each as lines of equal length: the length of the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)
@@ -379,7 +379,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a line; the cell for a population is left out if there is no such interval."""
+    """Return the cells of a line. The cell for a population is left out if there is no such interval."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 

@@ -2,8 +2,8 @@
 
 The page computes its answers by the same rules as `estimate` (templates/answers.js), so the page needs no program and no
 network. The data in the page depend only on release.json, measurements.json and the released rows, so the same release gives
-the same bytes. The page does not read the plausibility rules. Instead, the data of the page state an exact count of 0 for every
-cell that the rules exclude.
+the same bytes. The page does not read the plausibility rules: its data already contain an exact count of 0 for every cell that
+the rules exclude.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
     """Yield the questions that were measured directly, with their answers.
 
-    Each answer has intervals that hold one at a time, and wider intervals that all hold at once. Numbers have six digits, as in
+    Each answer has intervals with a separate confidence each, and wider simultaneous intervals. Numbers have six digits, as in
     release.json, so that they are the same on every machine.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}

@@ -18,7 +18,7 @@ from synthrelease.resources import library
 
 
 def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> dict[str, bytes]:
-    """Return the catalogue entries that the table [bundle] of the configuration asks for, by file name.
+    """Return the catalogue entries that [bundle] catalogues lists, by file name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Describe a released dataset once, with publisher, files and columns. All catalogue entries follow from this description."""
+"""Describe a released dataset with its publisher, files and columns. All catalogue entries are made from this description."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class Licence:
 
     Attributes
     ----------
-    name : SPDX identifier of the licence. The identifier is empty if the licence has no identifier and the publisher describes
-        the licence in words.
+    name : SPDX identifier of the licence; empty if the licence has no identifier and the publisher describes it in words.
     title, address : empty if nothing is stated.
     """
 
@@ -79,8 +78,8 @@ class Field:
 
     Attributes
     ----------
-    kind : "bins" for a column of the schema; "key", "weight" and "mark" for the key of a root, the weight of a row and the
-        column `synthetic`, which have no bins.
+    kind : "bins" for a column of the schema. Columns without bins are "key" (the key of a root), "weight" (the weight of a
+        row) and "mark" (the column `synthetic`).
     label : a short description.
     column : the column of the schema; None for the other kinds.
     """
@@ -114,7 +113,7 @@ class Dataset:
     ----------
     title : the publisher's title, which says that the data are synthetic.
     slug : a name of lower-case letters, digits and hyphens.
-    identifier : the digest of release.json as a name (RFC 6920), the same at every address of the release.
+    identifier : the digest of release.json in the form of a name (RFC 6920). It is the same at every address of the release.
     address : the publisher's address of the release. If the publisher states no address, it is the identifier.
     summary : the publisher's summary, or the description in the configuration; may be empty.
     provenance : the origin of the original records, and how the synthetic rows were made.
@@ -140,7 +139,7 @@ class Dataset:
 
         Parameters
         ----------
-        sizes : lengths of the data files in bytes, if the entry states these lengths.
+        sizes : sizes of the data files in bytes, if the entry states sizes.
         """
         card, checksums = document.card, sorted(document.files.items())
         files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in checksums)

@@ -211,7 +211,9 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Return the document with its privacy definition, which follows from the guarantee, the domain and the options."""
+    """Return the document with its privacy definition. The definition follows from the guarantee, the domain and the
+    options.
+    """
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
@@ -227,8 +229,8 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
     """Return the interval for the exact criterion value; None if the noise gives no interval.
 
     The interval depends on the other fields of the criterion and on the number n of released rows. If the criterion's value is
-    computed from measurements, it also depends on `bounds`. A value without noise is exact. If the noise is not added to the
-    value, the interval is an estimate from redrawn noise.
+    computed from measurements, the interval also depends on `bounds`. A value without noise is exact. If the noise is not
+    added to the value itself, the interval is an estimate from redrawn noise.
     """
     epsilon, level = part.epsilon_exact, number(float(LEVEL))
     if part.answered and bounds is not None:
@@ -248,8 +250,8 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval that follows from the distribution of the noise. The criterion value has separate noise, or shares
-    noise with other values.
+    """Return the interval that follows from the distribution of the noise. The noise belongs to this criterion value alone, or
+    several values share it.
     """
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
@@ -289,7 +291,7 @@ def writers(bundle: BundleTable) -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the kind of processor, with one name for each kind."""
+    """Return the kind of processor. Different names of the same kind give the same result."""
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 

@@ -225,7 +225,7 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """Return the table of estimates in the further formats that the table [bundle] asks for, by file name."""
+    """Return the table of estimates in the formats that [bundle] formats lists, by file name."""
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 
@@ -234,7 +234,7 @@ def read_lines(content: bytes) -> list[EstimateLine]:
 
     Raises
     ------
-    ValueError : when the content is not in the form of a table of estimates.
+    ValueError : when the content does not have the form of estimates.csv.
     """
     table = csv.DictReader(io.StringIO(content.decode("utf-8")))
     if tuple(table.fieldnames or ()) != COLUMNS:

@@ -1,9 +1,9 @@
 """Write the released table for statistical packages: data.dta (Stata) and data.sav (SPSS), with pyreadstat (the extra
 `formats`).
 
-The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata and -1,
-declared missing, in SPSS. Both formats store the time of writing, which would reveal how long the run took. So a constant
-replaces it. pyreadstat needs the whole table in memory.
+The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata. In SPSS it is
+-1, which the file declares as missing. Both formats store the time of writing, which would reveal how long the run took. So a
+constant replaces this time. pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PackageLimits:
     ----------
     ending : ending of the package's files.
     missing : the code of a missing value.
-    length, longest : function that returns the length of a name, and the largest length allowed. Stata counts characters, and
+    length, longest : function that returns the length of a name, and the largest allowed length. Stata counts characters, and
         SPSS counts bytes of UTF-8.
     variable_label, file_label : largest length of these labels, by the same function.
     same : function that maps two names to the same text if the package treats them as one name.
@@ -94,8 +94,8 @@ def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] =
     """For every column, return a valid and unique name in the package. Names that are already valid do not change.
 
     In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
-    another character, or is reserved, gets the prefix "v_". Long names are cut. If another column has this name already, a
-    number is appended. The number is the smallest number from 2 upwards that makes the name unique.
+    another character, or is reserved, gets the prefix "v_". Long names are cut. If another column already has this name, a
+    number is appended: the smallest number from 2 upwards that makes the name unique.
 
     Parameters
     ----------
@@ -211,12 +211,11 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the table in the formats that the table [bundle] of the configuration asks for: for each file name, an iterable of
-    bytes.
+    """Return the table in the formats that [bundle] formats lists. For each file name, there is an iterable of bytes.
 
     Raises
     ------
-    InputError : when a library is missing that a format needs.
+    InputError : when a format needs a library that is missing.
     """
     files: dict[str, Iterable[bytes]] = {}
     for package in (package for name, package in PACKAGES.items() if name in document.bundle.formats):
@@ -227,7 +226,7 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
 
 
 def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the table of estimates in the formats that [bundle] asks for, by file name.
+    """Return the table of estimates in the formats that [bundle] formats lists, by file name.
 
     Parameters
     ----------

@@ -58,7 +58,9 @@ def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
 def files_anew(
     part: ImputationPart, files: Mapping[str, bytes], old_bundle: BundleTable, new_bundle: BundleTable
 ) -> dict[str, bytes]:
-    """Return the file of the copies for a rewritten bundle: under its new name, with or without the column `synthetic`."""
+    """Return the file of the copies for a rewritten bundle. The file has its new name, with or without the column
+    `synthetic`.
+    """
     if part.file(old_bundle) not in files:
         return {}
     content = files[part.file(old_bundle)]
@@ -93,8 +95,8 @@ def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
 
     Parameters
     ----------
-    marked : whether the content has the column.
-    mark : whether the result should have it.
+    marked : whether the given content has the column.
+    mark : whether the result gets the column.
     """
     if marked == mark:
         return content

@@ -64,14 +64,14 @@ def laplace_interval(
     Notes
     -----
     Let e be the exact value of the released candidate and v = e + z the noisy value, in steps of the grid, where z is discrete
-    Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance says that v <= t
-    and nothing else about z. So for every candidate, and hence for the released candidate, v follows its distribution truncated
-    at t.
+    Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance implies v <= t,
+    and implies nothing else about z. So for every candidate, and hence for the released candidate, v has its distribution
+    truncated at t.
 
     - Low end: v - q, where q is the smallest number with Pr[z > q] <= (1 - level)/2. Truncation only makes v smaller, so it
       does not increase the probability of e < v - q.
     - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. As e grows, this probability decreases towards
-      a^(t - v). If v is so close to the threshold that a^(t - v) exceeds (1 - level)/2, the interval has no upper end.
+      a^(t - v). Near the threshold, a^(t - v) may exceed (1 - level)/2. The interval then has no upper end.
 
     The rounding to the grid (theory 9.2, figure on a grid) adds one step at each end. The level holds for each criterion
     separately.
@@ -96,8 +96,8 @@ def one_noise_interval(
     """Return an interval for a criterion value that shares its noise with other values. The interval contains the exact value
     in at least the share `level` of all releases.
 
-    The decision to release did not use this noise. The distribution of the noise is the marginal distribution of one noise for
-    several numbers (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the
+    The decision to release did not use this noise. The noise has the marginal distribution of one noise term that several
+    numbers share (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the
     grid adds one step at each end.
     """
     step = shared_grid(sensitivity, rows).step
@@ -146,9 +146,7 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Return the document. If the release used a random part of the rows, limits for the whole file are added to the limits
-    for the drawn rows.
-    """
+    """Return the document. If the release used a random part of the rows, limits for the whole file are added."""
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
     return document.model_copy(update={"criteria": criteria})
@@ -162,8 +160,8 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules,
-    and not only for the drawn rows.
+    """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules.
+    The drawn rows are only some of these rows.
 
     The result is None if the value for the drawn rows, or the error of the draw, has no upper limit.
     """
@@ -184,7 +182,7 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
     Parameters
     ----------
     largest : the number of columns of the tables whose cells the limit covers. The limit covers all these cells at once. By
-        default, this is the number of the criterion.
+        default, this is the number of columns of the criterion's tables.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -226,12 +224,12 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the random draw of the rows to which a criterion value refers. The result states the risk that remains for the
-    draw at `LEVEL`, after the upper end of the interval has used its part of the risk.
+    """Return the random draw of the rows to which a criterion value refers, with the risk that remains for the draw at
+    `LEVEL`. The upper end of the interval has used the other part of the risk.
 
-    The probability that public rows replaced missing rows is subtracted first. A fiftieth of the remaining risk is used for the
-    noise of the number of rows that pass the rules. None if no risk remains, if the value has no interval or only an
-    approximate one (from redrawn noise), or if it refers only to a piece of the rows.
+    The probability that public rows replaced missing rows is subtracted first. A fiftieth of the remaining risk is used for
+    the noise of the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
+    interval or only an approximate interval (from redrawn noise), or the value refers only to a piece of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:
@@ -250,7 +248,7 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return the largest probability that the upper end of an interval is too low.
+    """Return an upper bound on the probability that the upper end of an interval is too low.
 
     The result is None if the interval is only an estimate, or if there is no interval.
     """
@@ -264,8 +262,8 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of binnings in which it could have been released; empty if there is only one
-    configuration.
+    """Return, for each column, the number of binnings in which the column could have been released. The result is empty if
+    there is only one configuration.
     """
     if document.selection.configurations == 1:
         return {}

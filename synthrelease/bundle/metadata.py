@@ -117,7 +117,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _filled(value: Any, values: dict[str, Any]) -> Any:
-    """Return a table with each text rendered as a template; a line end in a text becomes a space."""
+    """Return a table in which each text is rendered as a template. A line end in a text becomes a space."""
     if isinstance(value, dict):
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
@@ -129,7 +129,7 @@ _texts: dict[str, str] = {}
 
 
 def _text_template(text: str) -> Template:
-    """Return the template of a text. It has a name, so that it is compiled once and stored, like the templates in files."""
+    """Return the template of a text. The template has a name, so it is compiled once and stored, like a template in a file."""
     name = sha256(text.encode())
     _texts[name] = text
     return _environment_of_texts().get_template(name)

@@ -1,4 +1,6 @@
-"""Make the part of release.json on the questions measured directly: their noisy sums, and the answers from these sums."""
+"""Make the part of release.json on the questions that were measured directly: their noisy sums, and the answers from these
+sums.
+"""
 
 from __future__ import annotations
 

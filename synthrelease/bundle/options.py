@@ -1,7 +1,7 @@
 """Handle the options of a release by name. Each option has parts of release.json, files that it makes, and sections of the
 card.
 
-Short options are here. `imputation` and `series` have modules of their own.
+This module has the short options. `imputation` and `series` are separate modules.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, with weights if the release has weights. Also the parts of release.json and the files that options
-    made from its rows.
+    """The released table, with its weights if it has weights. It comes with the parts of release.json and the files that
+    options made from its rows.
     """
 
     table: ReleasedTable
@@ -56,8 +56,8 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Return the released table with its weights, and for weights and complete copies their parts of release.json and their
-    files.
+    """Return the released table with its weights. The result also has the parts of release.json and the files for weights and
+    complete copies.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ class CardSection:
 
     Attributes
     ----------
-    place : the position of the section: after the sections about the rows, or after the sections about the guarantee and the
-        charges.
+    place : the position of the section on the card: after the sections about the rows, or after the sections about the
+        guarantee and the charges.
     label : label of the table for screen readers.
     rows : the cells of each row. The first cell of a row is its heading.
     """
@@ -303,7 +303,9 @@ class Outcome:
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return messages about options after a release is written: the range of the weights, or why there are no weights."""
+    """Return messages about options after a release is written: the range of the weights, or the reason why there are no
+    weights.
+    """
     part = document.calibration
     if part is None:
         return []
@@ -320,10 +322,9 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the part of release.json on weights, and for each cell the weight of its rows. Instead of the weights, None is
-    returned if no weights give the published totals.
-
-    Such a table is released without weights, because it has met all criteria and its budget is spent.
+    """Return the part of release.json on weights, and for each cell the weight of its rows. The weights are None if no weights
+    give the published totals. Such a table is released without weights, because it has met all criteria and its budget is
+    spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)

@@ -185,8 +185,8 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle, which are drawn where the noise would make colours
-    meaningless.
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. These lines replace colours that would mean nothing
+    because of the noise.
     """
     step = 8.0
     rise = min(width, height, step)
@@ -200,7 +200,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
     """
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return which part of the allowed error a criterion value uses: 0 at the best value, 1 at the threshold."""
+        """Return the share of the allowed error that a criterion value uses: 0 at the best value, 1 at the threshold."""
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 

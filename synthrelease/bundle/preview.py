@@ -47,7 +47,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
 
     Raises
     ------
-    InputError : when a library is missing that a format of [bundle] needs.
+    InputError : when a format in [bundle] needs a library that is missing.
     """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
@@ -125,7 +125,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     """Return the files of a bundle with another card, other published totals or other formats, without checksums and signature.
 
     Rows, criterion values and guarantee stay as they are. Weights depend only on rows and published totals, so no privacy
-    budget is spent. The day of publication stays the same unless the card states another.
+    budget is spent. The day of publication stays the same unless the card states another day.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
     Parameters
     ----------
-    documents : a preview of the documents that hold no rows.
+    documents : a preview of the documents without rows.
     source : the private table, of which only the size in bytes is used.
     """
     text = sum(map(len, documents.values()))

@@ -113,8 +113,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
     Raises
     ------
-    InputError : when the condition cannot be read, when no noisy table contains its columns, when possibly no row meets the
-        condition because of the noise, when the release has linked tables, and when no row is possible.
+    InputError : when the condition cannot be read, or no noisy table contains its columns; when, given the noise, possibly no
+        row meets the condition; when the release has linked tables; when no row is possible.
 
     Examples
     --------
@@ -177,8 +177,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose tables one after another, as long as one model can contain all of these tables. Tables with the most columns of
-    the condition come first.
+    """Choose tables for one model, one after another. A table is skipped if the model cannot contain it together with the
+    chosen tables. Tables with the most columns of the condition come first.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []

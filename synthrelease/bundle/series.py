@@ -1,4 +1,4 @@
-"""Describe the earlier releases of the same register: in release.json, in a rewritten bundle, and on the card."""
+"""Describe the earlier releases of the same register for release.json, for a rewritten bundle, and for the card."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
 
 
 def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
-    """Return sentences that say which releases form the series, what they cost a person, and what changed since the previous
-    year.
+    """Return sentences that name the releases of the series, and state their cost for a person and the changes since the
+    previous year.
     """
     return (*_of_the_series(part), *_changes(part, document))
 

@@ -182,7 +182,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return the statement of a release that SIGN.md asks a person to sign, in one sentence."""
+    """Return, in one sentence, the statement about a release that SIGN.md asks a person to sign."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -223,8 +223,8 @@ def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion as text. For other kinds
-    of noise, return a text that says so.
+    """Return, as text, the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. For another
+    kind of noise, the text says so.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} values share one noise"

@@ -1,4 +1,6 @@
-"""Write data.csv and data.parquet in pieces: the released rows as bin labels, sorted, so that their order reveals nothing."""
+"""Write the released rows as bin labels into data.csv and data.parquet, in pieces. The rows are sorted, so that their order
+reveals nothing.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class AcceptedRows:
     columns : the columns with their released bins.
     rules : the plausibility rules for released rows, on these bins.
     smallest : the number of times that every released row occurs at least.
-    bundle : the names of the files, and whether they are marked as synthetic.
+    bundle : the names of the files, and whether the files are marked as synthetic.
     """
 
     table: ReleasedTable

@@ -1,7 +1,8 @@
 """Run all checks of a bundle in order. If a check fails, the checks that depend on its result are not run.
 
 The checks have three parts: checks from the folder alone (`alone`), checks of the plan and the criterion values by the classes
-of the program (`plan`), and a comparison of all documents (`documents`). The first part imports nothing from the other two.
+of the program (`plan`), and a comparison of all documents (`documents`). The part `alone` imports nothing from the other two
+parts.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def verify_bundle(
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
-        and `documents`, only the checks of the folder by itself are run.
-    trust : packages that took part in the release and whose code may run here, if they are installed in the version that
+        and `documents`, only checks that need nothing but the folder are run.
+    trust : packages that the release used and whose code may run here. Each package must be installed in the version that
         release.json states. Checks that need another package end without a result.
 
     Raises
@@ -90,7 +91,7 @@ def verify_files(
     documents: bool = True,
     trust: Sequence[str] = (),
 ) -> Report:
-    """Check the files of a bundle, given by name, as `verify_bundle` checks a folder."""
+    """Check the files of a bundle, given by name. The checks are the checks of `verify_bundle` for a folder."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     alone = verify_alone(
         files,
@@ -123,7 +124,8 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return the names of packages that took part in the release and cannot be run here; empty if there are none.
+    """Return the names of packages that the release used and that cannot run here. The result is empty if there are no such
+    packages.
 
     If specification.json and release.json name different packages, the result is empty: in this case, all checks are run and
     report the difference.

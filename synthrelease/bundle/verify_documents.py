@@ -39,9 +39,9 @@ _DOCUMENTS_SHOWN = 60
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Check that every document is byte for byte as release.json and the table determine it.
+    """Check that every document equals, byte for byte, the document that follows from release.json and the table.
 
-    Another check reports missing files.
+    Missing files are reported by another check.
     """
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
@@ -70,7 +70,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 
 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
-    """Return the names of CSV or Parquet files whose bytes differ from those that this version writes for the table.
+    """Return the names of CSV or Parquet files whose bytes differ from the bytes that this version writes for the table.
 
     A comparison of the rows alone would not be enough, because a Parquet file has gaps that readers skip, and these gaps could
     contain private values.
@@ -79,7 +79,7 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return the reason why Parquet bytes cannot be compared on this machine; empty if they can."""
+    """Return the reason why Parquet bytes cannot be compared on this machine; empty if a comparison is possible."""
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
@@ -92,7 +92,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return a description of the first difference between two texts, with what each text has at that place."""
+    """Return a description of the first difference between two texts, with the characters of each text at that position."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))

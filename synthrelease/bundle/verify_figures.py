@@ -237,8 +237,8 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts every
-    row once, so this check also shows whether two tables disagree.
+    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts
+    every row once, so this check also finds two tables with contradictory totals.
 
     The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
     each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
@@ -324,9 +324,9 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     """Yield a problem if a criterion value lies farther outside the range of exact values than its noise can move it.
 
-    Laplace noise exceeds 25 of its standard deviations with a probability of 4.5e-16, and noise that several values share does
-    so with a smaller probability. In a million rounds of a search, the probability is below 1e-9. No noise is added to a value
-    that comes from a noisy fitted line, so this value must lie within the range itself. An upper bound from measurements is
+    Laplace noise exceeds 25 standard deviations with a probability of 4.5e-16. For noise that several values share, this
+    probability is smaller. In a million rounds of a search, the probability is below 1e-9. No noise is added to a value that
+    comes from a noisy fitted line, so this value must lie within the range itself. An upper bound from measurements is
     recomputed instead.
     """
     if criterion.answered:
@@ -408,7 +408,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Yield a problem if a limit for the file is stated although none follows, or missing although one follows.
+    """Yield a problem if a limit for the file is stated but does not follow from the release, or follows but is missing.
 
     Releases of version 1.0.0 state no such limits.
     """

@@ -89,7 +89,9 @@ _SHOWN = 5
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
-    """Check that release.json agrees with the specification, which is read with the same checks as for a release."""
+    """Check that release.json agrees with the specification. The specification is read with the same checks as for a
+    release.
+    """
     try:
         spec = read_specification(files.get(NAME, b""))
         if document.provisional and all(part.one_noise is None for part in document.criteria):  # figures shared no noise
@@ -165,7 +167,7 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 
 
 def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
-    """Yield a sentence for each value that differs, with its place."""
+    """Yield a sentence for each value that differs, with the path of the value."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
         yield f"{dotted([path, *steps])}: release.json has {text}, the specification gives {expected_text}"

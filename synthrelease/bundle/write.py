@@ -1,10 +1,10 @@
 """Write the folder of a release: its files, its signature, and its final name, which only a complete folder gets.
 
 A run reserves the name of its output before any budget is spent, so of two runs with the same name only one is charged. The
-folder `.NAME.partial` beside the output belongs to that run while it lives. The run writes the files into it and then renames
-it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. The next run removes the
-folder only if its writer has certainly ended: this program made the folder on this machine, and no process holds the lock of
-the folder. A lock ends with its process. If this is uncertain, the folder stays, and a message names it.
+folder `.NAME.partial` beside the output belongs to this run until the run ends. The run writes the files into it and then
+renames it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. The next run
+removes the folder only if its writer has certainly ended: this program made the folder on this machine, and no process holds
+the lock of the folder. A lock ends with its process. If this is uncertain, the folder stays, and a message names it.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table, release.json, and the files that cannot be derived from these two: data files and the
+    """Return the released table and release.json. Also return the files that do not follow from these two: data files and the
     specification.
 
     Parameters
     ----------
-    keep : function that stores each table of rows, which is made piece by piece.
+    keep : function that stores each table of rows. The table is made piece by piece.
     """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
@@ -142,15 +142,17 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return the smallest number of times that a released row can occur: the largest number that the projection or a criterion
-    promises.
+    """Return the smallest number of times that a released row can occur. This is the largest minimum count that the projection
+    or a criterion guarantees.
     """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the released rows in every requested format: for each file name, an iterable of bytes that is made on demand."""
+    """Return the released rows in every requested format. For each file name, there is an iterable of bytes that is made on
+    demand.
+    """
     plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
     return {**next(plain), **next(plain), **statistical_files(document, table)}
 
@@ -197,7 +199,7 @@ def make_key(path: Path, password: bytes | None) -> str:
 
     Raises
     ------
-    OutputError : when one of the files exists already, or cannot be written.
+    OutputError : when one of the two files exists already or cannot be written.
     """
     serialization = cryptography("hazmat.primitives.serialization")
     key = cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
@@ -324,7 +326,7 @@ def taking(path: str | Path) -> Iterator[Path]:
 
     Raises
     ------
-    OutputError : when another run has reserved the name, something exists at the path, or it cannot be written to.
+    OutputError : when another run has reserved the name, something exists at the path, or the path cannot be written to.
     """
     path = check_free_name(Path(path))
     workspace, lock = _take(path)
@@ -371,7 +373,7 @@ def _take(path: Path) -> tuple[Path, int | None]:
 def killed_runs(folder: Path) -> Iterator[str]:
     """Yield the sentences to print about each run that was killed before it removed its partial folder from this folder.
 
-    The sentences contain names and say what exists under them. Nothing is removed.
+    The sentences name files and folders, and say whether these exist. Nothing is removed.
     """
     for workspace in sorted(folder.glob(f".*{ENDING}")):
         lock, path = None, folder / workspace.name[1 : -len(ENDING)]
@@ -390,9 +392,8 @@ def killed_runs(folder: Path) -> Iterator[str]:
 
 
 def _remove_dead(workspace: Path) -> bool:
-    """Return whether the partial folder of a dead run is gone.
-
-    False if its run may be alive, or if synthrelease did not make the folder.
+    """Return whether the partial folder of a run that has ended is gone. The result is False if the run may still be active,
+    or if synthrelease did not make the folder.
     """
     lock, sure = _lock(workspace)
     try:
@@ -495,8 +496,8 @@ def write_bundle(
 
     Raises
     ------
-    OutputError : when the folder cannot be written, or when its documents cannot. In the second case the table and release.json
-        are written without them, so that the spent budget is not lost.
+    OutputError : when the folder or its documents cannot be written. If only documents cannot be written, the table and
+        release.json are still written, so that the spent budget is not lost.
     """
     failed, documents = "", {}
     with new_folder(folder, workspace) as new:
@@ -540,7 +541,7 @@ class NewFolder:
 
         Raises
         ------
-        OSError : when it cannot be written.
+        OSError : when the file cannot be written.
         """
         return _write(self._path / name, pieces)
 
@@ -681,7 +682,8 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
 
     Raises
     ------
-    OutputError : when something exists at the path, it does not end with .zip, lies inside the folder, or cannot be written.
+    OutputError : when something exists at the path, or the path does not end with .zip, lies inside the folder, or cannot be
+        written.
     """
     path, folder = Path(path), Path(folder)
     if path.suffix != ".zip":
@@ -701,7 +703,7 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
 
     Raises
     ------
-    OutputError : when something exists at `path`, or it cannot be written. The folder is not changed.
+    OutputError : when something exists at `path`, or the archive cannot be written. The folder is not changed.
     """
     folder, path = Path(folder), check_archive(path, folder)
     failed = partial("{0}: the archive could not be written ({2}). The released folder {1} is complete.".format, path, folder)

@@ -63,7 +63,7 @@ class Ahead(Generic[Part, Result]):
 
         Parameters
         ----------
-        ahead : whether to start processing later parts as well.
+        ahead : whether to begin to process later parts, too.
         """
         while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):
             self._begin()
@@ -88,9 +88,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Return the parts that follow the latest part, without the results of these parts. These parts will be requested
-        again.
-        """
+        """Return the parts that follow the latest part, and drop their results. These parts will be requested again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

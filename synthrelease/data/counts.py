@@ -43,8 +43,7 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
-    """Return (n_rows,) codes of the given columns of some rows, as integers of type `kind`; the last column varies fastest.
-
+    """Return (n_rows,) codes of the given columns of some rows, as integers of type `kind`. The last column varies fastest.
     The product of the sizes of these columns must not exceed `CODED_CELLS`.
     """
     # as many columns as fit into codes of 32 bits, which are half as large and twice as fast
@@ -59,7 +58,9 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Return the codes of some rows over columns with `cells` cells together, in a small type that can be added to codes."""
+    """Return the codes of some rows over columns that have `cells` cells in all. The codes have a small type that can be added
+    to other codes.
+    """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
     for first, last in digits.runs(columns) if isinstance(digits, PackedBins) else zip(columns, columns, strict=True):
@@ -73,7 +74,9 @@ def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[i
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the (n_rows,) codes of every word of some rows. Sorting rows by their words sorts them by their cells."""
+    """Return the (n_rows,) codes of every word of some rows. Rows that are sorted by their words are also sorted by their
+    cells.
+    """
     if not isinstance(digits, PackedBins):
         return [word_of(layout, digits, word) for word in layout.words]
     words, parts = list[np.ndarray](), iter(digits.parts)
@@ -93,7 +96,7 @@ def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return what `packed` returns, for rows whose bin in column c is `maps[c][digits[c]]`."""
+    """Return the codes of `packed` for rows whose bin in column c is `maps[c][digits[c]]`."""
     parts = [room(number_of_rows(digits), _kind(layout, columns)) for columns in layout.packs]
     for part, columns in zip(parts, layout.packs, strict=True):
         stride = 1
@@ -104,8 +107,8 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type of the codes of these columns: int64 if the layout has codes or these columns have too many
-    cells, otherwise the smallest type.
+    """Return the integer type of the codes of these columns. The type is int64 if the layout has codes or these columns have
+    too many cells; otherwise it is the smallest type that fits.
     """
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
@@ -197,7 +200,9 @@ def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def picked(part: np.ndarray, choices: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the chosen elements of an array in memory from `room`. A choice is a mask of all elements, or indices."""
+    """Return the chosen elements of an array, in memory from `room`. The choice is a mask over all elements, or an array of
+    indices.
+    """
     taken, done = room(sum(np.count_nonzero(rows) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
     for rows in choices:
         for few in few_rows(len(rows), _SORTED_TOGETHER):  # without a copy of all of them
@@ -241,7 +246,7 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows, which are given by the (n_rows,) integers of every word. The first word is the most significant word.
+        """Sort rows by their words. Each word is given as (n_rows,) integers, and the first word is the most significant.
 
         A word encodes many columns, so the first word alone orders nearly all rows. Only rows that share the first word are
         sorted by the other words. At least one word is needed.
@@ -274,7 +279,7 @@ class EqualRows:
         return ranks
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) exact sums of integer values, one value per row, within each group."""
+        """Return the (n_groups,) exact sums of integer values in each group. There is one value per row."""
         return np.add.reduceat(values[self.order], self.starts) if len(values) else values
 
 
@@ -297,7 +302,7 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 
 def ones(n: int) -> np.ndarray:
-    """Return a read-only array of n ones that takes the memory of one number."""
+    """Return a read-only array of n ones, which takes only the memory of one number."""
     return np.broadcast_to(np.int64(1), n)
 
 
@@ -386,7 +391,8 @@ class Counts:
         Parameters
         ----------
         digits : for every column, (n_rows,) bins from 0 to the column's size minus 1; there is at least one column.
-        counts : (n_rows,) how often each row occurs, at least 0; 1 when omitted. The counts of equal rows are added up.
+        counts : (n_rows,) number of times that each row occurs, at least 0. The default is 1 for each row. The counts of equal
+            rows are added up.
         """
         return cls.of_parts(layout, packed(layout, digits), counts)
 
@@ -442,15 +448,16 @@ class Counts:
 
     @property
     def words(self) -> tuple[np.ndarray, ...]:
-        """Return (n_cells,) int64 values for every word of the layout, in order. A layout with codes has one word, the
-        codes.
+        """Return (n_cells,) int64 values for every word of the layout, in order. A layout with codes has one word, which
+        consists of the codes.
         """
         return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
     @property
     def bins(self) -> Sequence[np.ndarray]:
-        """Return for every column the (n_cells,) bin of every cell, in the smallest unsigned type: safe as an index, not in
-        arithmetic. In a table without codes each access computes the bins of a column anew, which saves memory.
+        """Return for every column the (n_cells,) bin of every cell. The type is the smallest unsigned type, which is safe as
+        an index, but not in arithmetic. In a table without codes each access computes the bins of a column anew, which saves
+        memory.
         """
         if self._bins is None:
             self._bins = bins_of(self.layout, self.codes)
@@ -461,7 +468,7 @@ class Counts:
         return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
-        """Return the counts of the same rows on coarser cells: bin b of column c becomes `maps[c][b]`."""
+        """Return the counts of the same rows on coarser cells. Bin b of column c becomes bin `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
         return Counts.of_parts(layout, packed_from(layout, maps, self.bins), self.counts)
@@ -624,11 +631,11 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in pieces, such that cells of an earlier piece come before cells of a later piece. `part` has
+    """Yield the indices of rows in pieces. All cells of an earlier piece come before the cells of a later piece. `part` has
     the codes of the first columns.
 
-    A piece has at most `_SORTED_TOGETHER` rows (more in a large table), or rows that all have the same code. All rows are one
-    piece if they are few, if the layout has codes, or if its first column has too many bins.
+    A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. In a large table, the pieces are larger.
+    All rows are one piece if they are few, if the layout has codes, or if its first column has too many bins.
     """
     most = max(_SORTED_TOGETHER, len(part) // _MOST_STEPS)
     if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:

@@ -1,11 +1,11 @@
 """Impute the missing values of a released table from its own rows by hot-deck imputation.
 
-A missing value is a gap, unless the rules demand that it is missing (`gaps_of_cells`). A row with gaps (the recipient) receives
-its values from a donor, which is a row that has values in all these columns. Donor and recipient agree on the columns of
-`match` that the recipient has. Donors are drawn with probabilities proportional to how often their rows occur. As long as fewer
-than `donors` rows agree, the last remaining column of `match` is dropped. One donor supplies all values that a recipient lacks,
-so that the values are consistent with each other. Imputation uses a released table and public randomness alone, so it has no
-privacy cost.
+A missing value is a gap, unless the rules require a missing value there (`gaps_of_cells`). A row with gaps (the recipient)
+receives its values from a donor, which is a row that has values in all these columns. Donor and recipient agree on the columns
+of `match` that the recipient has. Donors are drawn with probabilities proportional to how often their rows occur. As long as
+fewer than `donors` rows agree, the last remaining column of `match` is dropped. One donor supplies all values that a recipient
+lacks, so that the values are consistent with each other. Imputation uses a released table and public randomness alone, so it
+has no privacy cost.
 
 Equal incomplete rows are filled in blocks of at least `smallest` rows, and all rows of a block get the same donor. So if every
 row of the table occurs at least `smallest` times, every row of a completed copy also occurs at least `smallest` times.
@@ -31,7 +31,7 @@ from synthrelease.data.plausibility import Mask, Plausibility
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
-    """Return an (n_cells, n_columns) mask: True where a value is missing although the rules do not demand it.
+    """Return an (n_cells, n_columns) mask: True where a value is missing although the rules do not require a missing value.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return an (n_cells, n_bins) mask of the bins of the column that the rules allow: True where the rules allow a bin of the
-    column, given the known bins of the cell and some choice of bins for the other columns with gaps.
+    """Return an (n_cells, n_bins) mask: True where the rules allow this bin of the column in this cell. The known bins of the
+    cell are fixed. For the other columns with gaps, some choice of bins must be allowed.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
@@ -111,14 +111,15 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """A completed copy of the table. (n_rows,) bins per column. Rows are in the order of the table's cells."""
+    """A completed copy of the table: for each column, the (n_rows,) bins. Rows are in the order of the table's cells."""
 
     bins: tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """The cells of a table that have gaps in the same columns, and the cells that have values in all these columns.
+    """The cells of a table that have gaps in the same columns (recipients), and the cells that have values in all these
+    columns (donors).
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Yield a `Pattern` for every combination of columns that have gaps in the same row, in order.
+    """Yield, in order, a `Pattern` for every set of columns that are the gaps of some row.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
 
     Raises
     ------
-    NotImputed : where no row has values in all columns of a combination.
+    NotImputed : when no row has values in all columns of such a set.
     """
     empty = np.zeros(open_.shape, dtype=bool)
     for column, bin_of_missing in enumerate(missing):
@@ -182,7 +183,9 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Blocks of equal rows: (n_blocks,) the index of each block's cell, its first row in the cell, and its number of rows."""
+    """Blocks of equal rows: three (n_blocks,) arrays with the index of each block's cell, the block's first row in the cell,
+    and its number of rows.
+    """
 
     cell: np.ndarray
     first: np.ndarray
@@ -271,8 +274,9 @@ class _Groups:
         return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return (n,) a donor cell for each of these recipients, with probabilities proportional to the numbers of rows of the
-        cells."""
+        """Draw a donor cell for each of these recipients, and return an (n,) array. The probability of a cell is proportional
+        to its number of rows.
+        """
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
         return self.donors[np.searchsorted(self.ends, rows, side="right")]

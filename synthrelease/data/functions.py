@@ -1,4 +1,6 @@
-"""Find columns that the rules make a function of another column. For example, the region is a function of the municipality."""
+"""Find columns that, by the rules, are a function of another column. For example, the region is a function of the
+municipality.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ result."""
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Names of columns with their numbers of bins: the public shape of a table of counts with any number of columns.
+    """The public shape of a table of counts: the names of its columns, and the number of bins of each column. There may be any
+    number of columns.
 
     Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. Where the layout
     `has_codes`, the code of a cell is its position in this order. Wider rows are compared by a few `words`; each word is the
@@ -59,13 +60,15 @@ class Layout:
 
     @cached_property
     def words(self) -> tuple[Columns, ...]:
-        """Return groups of neighbouring columns, each as large as one code allows. A layout with codes has a single word."""
+        """Return words, which are groups of neighbouring columns. Each group is as large as one code allows. A layout with
+        codes has a single word.
+        """
         return self.words_within(CODED_CELLS)
 
     @cached_property
     def packs(self) -> tuple[Columns, ...]:
-        """Return the groups of columns whose bins share one stored integer: each word in groups of at most `PACKED_CELLS`
-        cells; a layout with codes has one group.
+        """Return the groups of columns whose bins share one stored integer. Each word is divided into groups of at most
+        `PACKED_CELLS` cells. A layout with codes has one group.
         """
         room = CODED_CELLS if self.has_codes else PACKED_CELLS
         return tuple(pack for word in self.words for pack in self.words_within(room, word))

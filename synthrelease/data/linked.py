@@ -31,7 +31,7 @@ ABSENT = "absent"
 
 @dataclass(frozen=True, kw_only=True)
 class Linked:
-    """How the members of a root are arranged in its wide record.
+    """The arrangement of a root's members in its wide record.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Linked:
         excludes the root with all its members.
     order : columns of the members' file by which the members of a root are ordered.
     reference : (column, string) that identifies the members who come first; None if there is no such rule.
-    missing_keys : texts of the key that mean that a row has no key.
+    missing_keys : texts in the key's column that mean "no key".
     """
 
     key: str
@@ -123,8 +123,8 @@ class Linked:
         Parameters
         ----------
         names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
-        ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. The list contains all
-            slots of a column, or no slot of this column.
+        ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. If the list contains
+            one slot of a column, then it contains all slots of this column.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
@@ -144,7 +144,8 @@ class Linked:
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record for a name: the columns of all slots, where the name is a column of members.
+        """Return the columns of the wide record that a name stands for. The name of a column of members stands for this column
+        in all slots.
 
         Parameters
         ----------
@@ -161,8 +162,8 @@ class Linked:
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return the statements about columns, with each column named as in the wide record. A statement about a column of members
-    applies to every slot for which there is no separate statement.
+    """Return the statements about columns, by the names of columns in the wide record. A statement about a column of members
+    applies to every slot that has no statement of its own.
     """
     if linked is None:
         return dict(stated)

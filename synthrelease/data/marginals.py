@@ -49,7 +49,7 @@ def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndar
 
     Parameters
     ----------
-    into : for each bin of the axis, the new bin of this bin, from 0 to `size` - 1. Bins with the same new bin are summed.
+    into : for each bin of the axis, its new bin, from 0 to `size` - 1. Bins with the same new bin are summed.
     """
     merged = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
     np.add.at(np.moveaxis(merged, axis, 0), np.asarray(into), np.moveaxis(table, axis, 0))
@@ -86,7 +86,8 @@ _Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
-    """Return groups of neighbouring columns, such that `together` groups together have about `cells` cells.
+    """Divide the columns into groups of neighbouring columns. The table over `together` of these groups has about `cells`
+    cells.
 
     Each group has at least one column.
     """
@@ -95,7 +96,8 @@ def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Colu
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether `chosen` is the first combination of groups that contains a table with columns in the groups `touched`.
+    """Return whether `chosen` is the first combination of groups that contains all groups in `touched`, which are the groups
+    of a table's columns.
 
     The same table is part of several combinations of groups, and must be yielded only once.
     """
@@ -113,8 +115,8 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return every subset of at most `largest` columns once, depth first, together with the larger subsets from which it is
-    reached by summing out one column at a time.
+    """Return every subset of at most `largest` columns once, in depth-first order. Each subset follows from a larger subset by
+    summing over one column, so the larger subsets on the way are also returned.
 
     Each item has the number of columns that were summed out, and the remaining columns.
     """
@@ -131,8 +133,8 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """Return the steps for a small number of columns, from a cache. The steps depend only on this number and on `largest`, not
-    on which columns they are.
+    """Return the steps for a small number of columns, from a cache. The steps depend only on the number of columns and on
+    `largest`.
     """
     return tuple(_steps(tuple(range(columns)), largest))
 
@@ -162,8 +164,8 @@ class Sparse:
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
-        """Yield the cells in order, in batches: their positions and the bins of every column. So a table of many cells is
-        summed in little memory; sums of integers do not depend on the division.
+        """Yield the cells in order, in batches: the positions of the cells and the bins of every column. So a table of many
+        cells is summed in little memory. Sums of integers do not depend on the batches.
         """
         return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))
 
@@ -201,15 +203,15 @@ def values_of(table: Table) -> np.ndarray:
 class Lattice:
     """The marginals of one table of integers, computed on request.
 
-    Values may be negative. In a difference of tables, a cell stays even if it is absent from one of the tables. The most
-    recently used marginals are stored: at most `KEPT_TABLES` marginals with at most `KEPT_CELLS` numbers in all. So memory does
-    not grow with the number of requests.
+    Values may be negative. A difference of two tables keeps the cells that occur in only one of the tables. The most recently
+    used marginals are stored: at most `KEPT_TABLES` marginals with at most `KEPT_CELLS` numbers in all. So memory does not
+    grow with the number of requests.
 
     Attributes
     ----------
     whole : the table as a full array; None if that array would be too large (`has_full_array`).
-    parts : one or more tables whose sum is the table, where `whole` is None. Most cells of two wide tables occur in only one of
-        the tables, so adding the tables first would take much time and save little memory.
+    parts : one or more tables, used if `whole` is None. Their sum is the table. Most cells of two wide tables occur in only
+        one of them, so adding the tables first would take much time and save little memory.
     pairs : all marginals of two columns, if they were counted together (`with_pairs`); otherwise empty.
     """
 
@@ -287,7 +289,9 @@ class Lattice:
             self._cells -= gone.cells
 
     def _work(self, n_columns: int) -> int:
-        """Return how many numbers must be read to compute a marginal of `n_columns` columns from the whole table."""
+        """Return the number of stored values that must be read to compute a marginal of `n_columns` columns from the whole
+        table.
+        """
         return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
 
     def _of_whole(self, columns: Columns) -> Table:
@@ -302,7 +306,7 @@ class _Kept:
     Attributes
     ----------
     mask : the columns of the marginal, as bits of an integer.
-    cells : how many numbers are stored.
+    cells : the number of stored values.
     """
 
     __slots__ = ("cells", "columns", "mask", "table")
@@ -312,7 +316,9 @@ class _Kept:
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
     def work(self, n_columns: int) -> int:
-        """Return how many numbers must be read to compute a marginal of `n_columns` columns from this marginal."""
+        """Return the number of stored values that must be read to compute a marginal of `n_columns` columns from this
+        marginal.
+        """
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 
@@ -346,11 +352,11 @@ def difference(left: Counts, right: Counts) -> Lattice:
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield columns and values of left minus right for every marginal of 1 to `largest` columns, and for the named marginals,
-    each once.
+    """Yield the columns and values of left minus right for every marginal of 1 to `largest` columns, and for the named
+    marginals. Each marginal is yielded once.
 
-    The values include every cell that occurs in either table, also where they are 0 or negative; for marginals with at most
-    DENSE_LIMIT cells they include every cell. Marginals come in no particular order. If at least half of all marginals with
+    The values include every cell that occurs in either table, even if the difference is 0. For marginals with at most
+    DENSE_LIMIT cells, they include every cell. Marginals come in no particular order. If at least half of all marginals with
     some number of columns are named, all marginals with this number of columns are computed; otherwise each named marginal is
     summed separately.
     """
@@ -395,7 +401,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return the lattice of a table for which nearly all pairs of columns will be needed; all pairs are counted together.
+    """Return the lattice of a table for which nearly all pairs of columns will be needed. All pairs are counted together.
 
     Counting the pairs of 200 columns with 2 bins one by one takes six times as long. Pairs of a full array, and pairs that
     exceed `KEPT_CELLS` cells, are counted on request. A table with few distinct rows is not stored as a full array, because
@@ -416,8 +422,8 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
-    Doubles are exact here, because they are sums of whole numbers of one part, for which `Addends.exact` holds. The product is
-    linear in T, so it is added up over some cells at a time.
+    Doubles are exact here, because each double is a sum of whole numbers of one part, and `Addends.exact` holds for that part.
+    The product is linear in T, so it is computed for some cells at a time and added up.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]

@@ -77,7 +77,8 @@ def stacked(
     ----------
     number : (n_cells,) number of members of a root in each cell.
     layout : the layout of the members' rows.
-    bins : function that returns the (n_cells,) bins of a column for a seat; the bin does not matter if a root has no such row.
+    bins : function that returns the (n_cells,) bins of a column for the members at one position. If a root has no such row,
+        its bin has no effect.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
     digits = [

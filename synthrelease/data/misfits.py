@@ -53,7 +53,7 @@ def forbidden_kinds(column: Column) -> Iterator[int]:
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """Return the message for each column, by position, and each kind of value that fits no bin."""
+    """Return a message for each column (by position) and each kind of value that fits no bin."""
     kinds = (MISSING, OUTSIDE, WRONG)
     return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
@@ -84,7 +84,7 @@ class ReadColumns:
 
     Attributes
     ----------
-    of_roots : the columns of roots, but not the number of members.
+    of_roots : the columns of roots, without the number of members.
     of_members : the columns of members.
     places : for each slot, the positions of its columns in `of_members`.
     """
@@ -115,8 +115,8 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its names, description and alternatives. If the results for two slots are equal, the columns of
-    the two slots give every string the same bin.
+    """Return a column without its names, description and alternatives. If the results for two columns are equal, both columns
+    give every string the same bin.
     """
     return replace(column, name="", description="", alternatives={})
 

@@ -172,11 +172,11 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return the allowed combinations of bins, for each group of columns that share rules and for each of the remaining
-        columns.
+        """Return the allowed combinations of bins. There is an item for each group of columns that share rules, and for each
+        other column.
 
-        Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations are the
-        combinations of existing members. `follow` turns combinations into rows.
+        Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
+        describe existing members only. `follow` turns combinations into rows.
         """
         drawn: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
@@ -211,8 +211,8 @@ class Plausibility:
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """Return, for each bin of `lower`, the only bin of `upper` that the rules allow. Return None if some bin of `lower` has
-        no such bin, or several such bins.
+        """Return, for each bin of `lower`, the only bin of `upper` that the rules allow with it. Return None if the rules
+        allow no bin, or several bins, of `upper` with some bin of `lower`.
         """
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
@@ -292,8 +292,8 @@ class FillerRows:
 
     In the first group of columns, row i takes the allowed combination of bins at position i, in the second group the
     combination at position i + 1, and so on, cyclically. Columns that rules connect form a group, and every other column is a
-    group of its own. So all combinations occur nearly equally often. If rules are evaluated for whole rows, or columns count
-    indicators, the plausible rows among the first 10,000 are repeated.
+    group of its own. So all combinations occur nearly equally often. Rules may be evaluated for whole rows, and columns may
+    count indicators. In these cases, the plausible rows among the first 10,000 are repeated.
     """
 
     def __init__(self, raw: Plausibility):

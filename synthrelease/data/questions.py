@@ -42,8 +42,8 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """A question that is split into parts. The parts are the condition or column after the first word, and the text after each
-    further keyword.
+    """A question that is split into parts: the condition or column after the first word, and the text after each further
+    keyword.
 
     `quantile` is the order of the quantile, strictly between 0 and 1: 0.5 for a median.
     """

@@ -55,14 +55,14 @@ class RuleError(Unexpected):
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The values with which a rule may compare a column.
+    """The values that a rule may compare with a column.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
     bounds : (lowest, highest) of a numeric column; None leaves its values unchecked.
     categories : labels of a category column; empty leaves its values unchecked.
-    missing : whether the column has a bin of missing values; only then may a rule test whether it is missing.
+    missing : whether the column has a bin of missing values. Only then may a rule use `is missing`.
     """
 
     kind: str
@@ -290,7 +290,9 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return the part of the rule. Raises RuleError if all values of its columns satisfy the part, or none does."""
+        """Return the part of the rule unchanged. Raises RuleError if the part is true for all values of its columns, or for no
+        values.
+        """
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
@@ -450,9 +452,7 @@ def of_atoms(part: Comparison, column: Column) -> Truth:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return an (n_present,) mask: Return an (n_present,) mask of the atomic bins for which a comparison is true. The missing
-    bin is left out.
-    """
+    """Return an (n_present,) mask of the atomic bins for which a comparison is true. The bin of missing values is left out."""
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
         atom = column.atoms.places.get(rule.value, len(same))

@@ -43,8 +43,8 @@ _PATTERNS = {
 class IntervalBin:
     """A left-closed bin [lower, upper) with its label and the representative value that means and regressions use.
 
-    The rule for representative values is the rule of the reference release. A bin with a single value is represented by this
-    value, a bounded bin by the mean of its limits (2-3 gives 2.5), and an unbounded bin by its edge (>10 gives 10).
+    A bin with a single value is represented by this value. A bounded bin is represented by the mean of its limits (2-3 gives
+    2.5), and an unbounded bin by its edge (>10 gives 10). The reference release uses the same rule.
     """
 
     label: str
@@ -226,20 +226,20 @@ class Column:
     ----------
     kind : "integer", "real" or "category".
     description, unit : the steward's texts for the documents of the release.
-    source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
+    source, part : the column of the file, and the part of the date that is used: "year" or another of `dates.PARTS`.
     minus : a column of the file with an earlier date. The column then is the number of days from that date to the date in
         `source`, or with part "year" the number of completed years. `minus` is None for other columns.
     dates, minus_dates : the formats of the dates in `source` and in `minus`; None if no dates are read.
     bounds : public (lowest, highest) value of a numeric column.
     bounds_by : the person or source that stated the bounds.
     edges : inner edges of the atomic bins of a numeric column, increasing; atomic bin i is [edges[i-1], edges[i]).
-    step : step of the grid to which the exact values of rows are rounded; each value counts as the number of its atomic bin,
-        which is within half a step. `step` is None if no criterion computes with exact values; the atomic bins are then as wide
-        as bins and rules allow.
+    step : step of the grid to which the exact values of rows are rounded. Each value counts as the number of its atomic bin,
+        which is at most half a step away. `step` is None if no criterion computes with exact values. The atomic bins are then
+        as wide as bins and rules allow.
     values : for a category column, the atomic bin of each listed text.
-    missing, outside : the public rules for missing values, and for values outside the bounds or categories: "drop" excludes the
-        row, "clip" (numeric columns only) takes the nearest bound, "error" stops the program, and "bin" gives a separate bin to
-        missing values, or to texts that no category lists.
+    missing, outside : the public rules for missing values, and for values outside the bounds or categories. "drop" excludes
+        the row. "clip" (numeric columns only) takes the nearest bound. "error" stops the program. "bin" gives a separate bin
+        to missing values, or to texts that no category lists.
     missing_label : the label of the bin of missing values in the release; empty if there is no such bin.
     outside_label : the category of texts that are not listed; empty if there is no such category.
     characters : the number of first characters of a text that form its code; None for all characters.
@@ -247,10 +247,10 @@ class Column:
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins, as a binning.
     alternatives : the binnings from which a transformation chooses, by name.
-    counts : for a column that counts indicators, the counted columns, each with the atomic bins that count as 1; None for a
-        column of the file.
-    by_digest : whether the bin of a text is computed from a digest of the text and no texts are listed: random groups of
-        clusters.
+    counts : for a column that counts indicators, the counted columns, each with its atomic bins that count as 1. It is None
+        for a column of the file.
+    by_digest : whether the bin of a text is computed from a digest of the text. The column then lists no texts; its bins are
+        random groups of clusters.
     """
 
     name: str
@@ -302,7 +302,8 @@ def label_of_set(names: Sequence[str]) -> str:
 
 
 def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Return (2^n_names,) the bin of each set of indicators; set s has the indicator i if bit i of s, from the lowest, is 1.
+    """Return the (2^n_names,) bin of each set of indicators. Set s has the indicator i if bit i of s is 1, where bit 0 is the
+    lowest bit.
 
     Parameters
     ----------
@@ -315,8 +316,8 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns, in the order of the release. For linked tables these are the columns of the wide record, and `linked`
-    describes it.
+    """All columns, in the order of the release. For linked tables, these are the columns of the wide record, and `linked`
+    describes this record.
     """
 
     columns: tuple[Column, ...]
@@ -412,7 +413,7 @@ class ValueGrid:
     Attributes
     ----------
     step : the distance of neighbouring multiples; a value is at most half a step from the multiple that represents it.
-    edges : increasing numbers inside the bounds; all values between two neighbouring edges count as the same multiple.
+    edges : increasing numbers inside the bounds. All values between two neighbouring edges count as the same multiple.
     """
 
     step: float
@@ -486,8 +487,8 @@ FINEST = 2**12
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """Return (n_bins,) clipped numbers minus `middle` in whole steps, with 0 for a bin without a number, and a bound on the
-    rounding error.
+    """Return (n_bins,) clipped numbers minus `middle`, in whole steps, and a bound on the rounding error. A bin without a
+    number gets 0.
     """
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
@@ -509,12 +510,12 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the (n,) amounts that exact or representative values add; NaN in `numbers` means no value."""
+        """Return the (n,) clipped and centred values for exact or representative values. NaN in `numbers` means no value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest amount."""
+        """Return the smallest and the largest possible result of `of`."""
         return self.low - self.centre, self.high - self.centre
 
     @property
@@ -528,8 +529,8 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table on its released bins. The text, sensitivity and bounds of a criterion depend only on such
-    public facts.
+    """A column of a released table on its released bins. These facts are public. The text, sensitivity and bounds of a
+    criterion depend only on public facts.
 
     Attributes
     ----------
@@ -543,7 +544,7 @@ class PublishedColumn:
     categories : for a category column, the categories in each bin; none in the missing bin.
     missing : the index of the bin of missing values, the last one; None if the column has no such bin.
     bounds : public bounds of the values behind the bins of a numeric column.
-    step : step of the grid on which own values of rows were counted; None if no criterion computed with own values.
+    step : step of the grid to which the exact values of rows were rounded; None if no criterion computed with exact values.
     clipped : whether values beyond the bounds were counted as the nearest bound.
     """
 

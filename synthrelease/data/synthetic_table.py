@@ -52,7 +52,8 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
 
 
 class SyntheticTable(Protocol):
-    """The distinct rows of a public table over the bins of a transformation: differentially private output, or public rows.
+    """The distinct rows of a public table over the bins of a transformation. The table is differentially private output, or
+    has public rows.
 
     Attributes
     ----------

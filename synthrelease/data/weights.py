@@ -8,8 +8,8 @@ entropy, that meets the margins within the limits. A step never goes beyond its 
 t above 1, gives at most t times the truncated number.
 
 The weights are a function of the released table and of published totals, so they have no privacy cost. Rows with the same
-combination of groups and starting weight have the same weight. These combinations are sorted, so the sums do not depend on the
-order of rows or cells.
+combination of groups and starting weight have the same weight. These combinations are sorted before sums are computed, so the
+sums do not depend on the order of rows or cells.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Margin:
     ----------
     columns : the names of the columns.
     labels : per column, the labels of its groups, in order.
-    into : per column, (n_bins,) the group of every bin: of the atomic bins in a specification, of the released bins for a
+    into : per column, the (n_bins,) group of every bin. These are atomic bins in a specification, and released bins for a
         table.
     totals : for each combination of groups, a number of at least 0. In the order of the combinations, the group of the last
         column changes fastest.
@@ -188,9 +188,7 @@ def _first_bins(into: Sequence[int]) -> list[int]:
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the (n_bins,) finest grouping of bins that both given groupings refine. So each of its groups is a union of whole
-    groups of either grouping.
-    """
+    """Return the (n_bins,) finest grouping of bins in which each group is a union of whole groups of both given groupings."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -215,7 +213,7 @@ every machine."""
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Neighbouring groups of a column that were merged in one margin, because a cell had too few rows."""
+    """Neighbouring groups of a column that were merged in one margin because a cell had too few rows."""
 
     margin: int
     column: str
@@ -392,7 +390,7 @@ def _with_enough_rows(
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """Return the lower index of the two groups to merge: the given group and its neighbour with fewer rows."""
+    """Return the smaller index of the two groups to merge. These are the given group and the neighbour that has fewer rows."""
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))
     if group == 0:
         return 0

@@ -43,7 +43,8 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers in texts with an optional minus, digits and one decimal mark, as `float` reads them.
+        """Return the numbers in texts that consist of an optional minus, digits and one decimal mark. The numbers are the same
+        as by `float`.
 
         pyarrow rounds such texts correctly. The mask is False for other numbers, such as 1e5 or " 1".
         """

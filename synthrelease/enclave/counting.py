@@ -40,7 +40,7 @@ class CountedRows:
     n_rows : number of all rows. If a key identifies persons, `n_rows` is the largest possible number of records of that many
         persons.
     problems : (column, kind) of forbidden values that occurred. If such rows exist, the cells are not used.
-    misfits : number of rows with a value without a bin, by (column, kind); number of rows read, by (column, READ).
+    misfits : by (column, kind), the number of rows with a value that has no bin; by (column, READ), the number of rows read.
     divided : whether rows of one key are in several files that are read separately.
     """
 
@@ -104,7 +104,7 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory. A rule may renumber these bins and forget all other texts."""
+        """Return the bins of the rows that are still in memory. A rule may renumber these bins and discard all other texts."""
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
@@ -113,7 +113,7 @@ class BinRule:
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins; texts that are not a number or a date count as missing values.
+    """Return the bins. Texts that are not a number or a date count as missing values.
 
     Such texts get the bin of missing values, or MISSING if the column has no such bin.
     """

@@ -51,7 +51,7 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters that stand for bytes that are not UTF-8, and the position after these bytes.
+    """Return characters in place of bytes that are not UTF-8, and the position after these bytes.
 
     A line end is never among these bytes, so each row is read independently of other rows.
     """
@@ -145,7 +145,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Put bytes back. The next read returns these bytes first."""
+        """Put back bytes that were read. The next read returns these bytes first."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -188,10 +188,10 @@ _MARK = "\ufeff".encode()
 class PlainReader:
     """A fast reader of plain lines of one file.
 
-    Lines are plain if `csv` in strict mode, skipping spaces after a delimiter, must read each line as one row of `width`
-    fields. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns. Quotes
-    occur only at the beginning and end of a field that is within one line and does not begin with a space. All values stay
-    texts.
+    A line is plain if `csv` must read it as one row of `width` fields. Here, `csv` is in strict mode and skips spaces after a
+    delimiter. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns.
+    Quotes occur only at the beginning and end of a field that is within one line and does not begin with a space. All values
+    stay texts.
 
     Parameters
     ----------
@@ -242,8 +242,8 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Return True if every block of `longest` / 2 bytes contains a line end. Then every line is shorter than `longest`
-    bytes. False does not mean that a line is longer.
+    """Return True if every block of `longest` / 2 bytes contains a line end. Then every line is shorter than `longest` bytes.
+    If the result is False, all lines may still be shorter.
     """
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
@@ -403,7 +403,7 @@ class _Lines:
             yield line
 
     def put_back(self, block: bytes) -> None:
-        """Return the lines of a block next, one by one."""
+        """Put back the lines of a block. They are returned next, one by one."""
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
@@ -418,8 +418,8 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line has the needed columns with the specified delimiter. If it has not, look for them with the
-    other usual delimiters.
+    """Check that the first line has the needed columns with the specified delimiter. If columns are missing, try the other
+    usual delimiters.
 
     Raises
     ------

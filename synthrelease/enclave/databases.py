@@ -74,7 +74,7 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 class _Column:
     """A converter of a column of Python values to strings, one value at a time. Two values share a string if their strings are
-    equal, and if both values or neither value is typed.
+    equal, and if both or neither of them are typed.
 
     Texts are cached for the types in `_SAME_TEXT`, because within such a type, equal values have equal texts. Each type has its
     own cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal floats

@@ -132,7 +132,7 @@ class Door:
     Attributes
     ----------
     layout : the public columns and the number of bins of each column.
-    n_file : number of all rows of the file, kept or not. This number is public and equal for all neighbours.
+    n_file : number of all rows of the file, kept or not. This number is public and equal for neighbouring files.
     entropy : source of randomness for mechanisms; in every release, the operating system.
     """
 
@@ -215,7 +215,7 @@ class Door:
             raise BudgetError("Refused: the table was divided, so only its pieces can be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return changed counts with the same meter. This reveals nothing except the number of rows."""
+        """Return an object with these changed counts and the same meter. This reveals nothing except the number of rows."""
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
@@ -261,8 +261,8 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table to which the generator is fitted, which is this table. In `releasing.attempt`, a table
-        may have two pieces.
+        """Return the table to which the generator is fitted, which is this table. A table with two pieces
+        (`releasing.attempt`) uses one piece for fitting and the other for criteria.
         """
         return self
 

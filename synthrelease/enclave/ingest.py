@@ -89,9 +89,9 @@ class Fit:
     Attributes
     ----------
     n_file : the public number of rows; with a key, the largest possible number of records of the persons.
-    unread, many : messages for the steward, which are exact facts. `unread` is about columns with texts that are not a number
-        or not a date. `many` is about columns in which more than one row in ten has no fitting value, about members without a
-        root, and about keys that are or may be written in two ways.
+    unread, many : messages for the steward, which state exact facts. `unread` names columns with texts that are not a number
+        or not a date. `many` names columns in which more than one row in ten has no fitting value. `many` also reports members
+        without a root, and keys that are or may be written in two ways.
     fits : whether at most one row in ten lacks a fitting value in every column.
     """
 
@@ -149,7 +149,8 @@ def read_public(
 ) -> Counts:
     """Count the kept rows of a public file. Only the rehearsal may call this function.
 
-    If rows of a person have the same order, every reading of the public file draws the same rows.
+    If some rows of a person are equal in the order columns, the rows are drawn at random. Every reading of the public file
+    draws the same rows.
 
     Raises
     ------
@@ -249,9 +250,7 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """A file that was called public. The class has its role for messages, its size, its SHA-256 checksum and, if known, its
-    path.
-    """
+    """A file that the user declared public: its role (for messages), its size, its SHA-256 checksum and, if known, its path."""
 
     role: str
     size: int
@@ -290,8 +289,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 of a file. For several files, it is the SHA-256 of their digests in order; for a database behind a
-    URI, of no bytes.
+    """Return the SHA-256 of a file. For several files, return the SHA-256 of their digests in order. For a database with a
+    URI, return the SHA-256 of an empty text.
     """
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))

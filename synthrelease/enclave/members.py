@@ -4,10 +4,10 @@ Privacy
 -------
 The record of a key is a function of the rows with this key alone. So replacing a root with all its members, however many,
 replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
-drawn at random. Out: counts of wide records, at most one for each key, and the number of different keys of both files. The
-number of keys is public; the number of members is not. A key is kept if it has exactly one root (in one file: the same root in
-all its rows), and if each member within the cap has a bin in every column. Only a digest of each key is held in memory
-(`persons.marker`).
+drawn at random. The output has the counts of wide records, at most one record for each key, and the number of different keys
+of both files. The number of keys is public; the number of members is not. A key is kept if it has exactly one root (in one
+file: the same root in all its rows), and if each member within the cap has a bin in every column. Only a digest of each key is
+held in memory (`persons.marker`).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Rows:
     ----------
     marks : (n_rows, 2) digests of the keys of the rows.
     of_root : (n_rows,) bins of each column of roots; negative for a row without a bin.
-    of_member : (n_rows,) bins of each column of members, in each form that slots need.
+    of_member : (n_rows,) bins of each column of members. If slots have different bins for a column, there are several arrays.
     order : sort keys of the members, the most significant first.
     """
 
@@ -170,7 +170,7 @@ def _kind(column: Column) -> np.dtype:
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return the number of different key digests in two arrays, and the number that stands for the digest of each row."""
+    """Number the different key digests in two arrays. Return how many there are, and the number of each row's digest."""
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
@@ -189,8 +189,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key and their number into the wide record. Return an (n_keys,) mask of the keys whose members
-    all have bins.
+    """Write the members of every key, and the number of these members, into the wide record. Return an (n_keys,) mask of the
+    keys whose members all have bins.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

@@ -1,4 +1,4 @@
-"""Keep the first k rows of each person: among the rows with the person's key, the rules first select the allowed rows.
+"""Keep the first k rows of each person. Before that, the rules select the allowed rows with the person's key.
 
 The stated columns order the rows. Rows that are equal in these columns (all rows, if no column is stated) are in random order.
 Released values never decide which rows are kept. The kept rows are a function of that person's rows and of a random number
@@ -70,7 +70,7 @@ def marker(
 
     Parameters
     ----------
-    secret : 32 bytes, if the digests of several readers are compared; otherwise a new secret is drawn.
+    secret : 32 bytes, needed to compare the digests of several readers. By default, a new secret is drawn.
     form : function that takes the normal form of a key and the key as written, and returns the text that is digested.
     missing_keys : texts that are no key, in addition to the missing values of the policy.
     """
@@ -122,8 +122,8 @@ def first_rows(
     ----------
     rows : batches with the columns of the schema and the columns of `unit`.
     unit : how rows belong to persons. The unit must have a key. Rows without a key are left out.
-    entropy : source of the coins that order rows of a person with equal order columns. The source may be another source than
-        the operating system, but only for public files.
+    entropy : source of the coins that order rows of a person with equal order columns. For private files, the source must be
+        the operating system.
     rule : the rule that gives each text its bin; None for the bins of the schema.
 
     Raises
@@ -156,8 +156,8 @@ def first_rows(
 class Persons:
     """The digests of all persons, and the first rows of each person so far.
 
-    A row that follows k other rows of its person cannot be among the first k. Such rows are discarded from time to time. So
-    memory grows with the number of persons, not with the number of rows.
+    A row that comes after k other rows of the same person cannot be among the first k. Such rows are discarded from time to
+    time. So memory grows with the number of persons, not with the number of rows.
 
     Parameters
     ----------

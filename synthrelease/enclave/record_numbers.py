@@ -138,18 +138,18 @@ class PieceOfRegister:
 
     @property
     def of_first_version(self) -> PieceOfRegister:
-        """Return the piece for a register that version 1.0.0 split, by numbers as they are written."""
+        """Return the piece for a register that version 1.0.0 split. Numbers are compared as they are written."""
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
-        """Return whether these are exactly the record numbers that the register had at the split."""
+        """Return whether the record numbers equal the record numbers at the split."""
         try:
             return numbers.digest() == self.register
         except InputError:
             return False
 
     def check(self, numbers: RecordNumbers) -> None:
-        """Check that the record numbers equal those that the register had at the split.
+        """Check that the record numbers equal the record numbers at the split.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Read the files of Stata, SAS and SPSS in batches, with their values as texts. Needs pyreadstat, the extra `formats`.
 
 The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
-value of SPSS arrives as its code. Missing values .a to .z of Stata and .A to .Z of SAS arrive in this form. So the public
+value of SPSS arrives as its code. The texts of missing values are .a to .z for Stata, and .A to .Z for SAS. So the public
 `missing_values` decide how these values are treated. A system-missing value is a null. A date arrives as 1990-04-01 in every
 display format.
 """

@@ -96,8 +96,9 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     Notes
     -----
     The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). The function returns
-    its own result unchanged. In doubt, keys with the same value are joined. One person under two keys would have half the
-    protection. Two persons under one key only lose rows, which `check --data` counts (theory 1.9, first rows of a person).
+    its own result unchanged. If two keys may be the same, they are joined. A person with two keys would have half the
+    protection. Two persons with one key only lose rows, and `check --data` counts such keys (theory 1.9, first rows of a
+    person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point, the text is a whole number or a code
@@ -113,9 +114,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return the number that a key denotes if it is read as a number, as text: 7 for 007. Return the key itself if it is not a
-    number.
-    """
+    """Return, as text, the number that a key denotes: 7 for 007. Return the key itself if it is not a number."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
@@ -143,7 +142,7 @@ class Texts:
         no row.
     codes : (n_rows,) index into `texts` of each row, integers of any type.
     typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. It is a single value if
-        the column has one type. False for a CSV file, because the specification states how the file writes numbers.
+        the column has one type. It is False for a CSV file, because the specification states how the file writes numbers.
     """
 
     texts: Sequence[str | None]

@@ -1,15 +1,15 @@
 """Find the atomic bin of each value in the private file, by public rules for that value alone.
 
 Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. Then
-they are looked up without trailing zeros of a fraction, in the text and in the list. So 12.0 (as pandas writes 12 in a column
-with missing values), 12.00 and 12 are the same, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0. But 012 and +12 are different.
-So a number matches the same entry of the specification whether its file stores texts or numbers (`texts.LazyTexts.numbers`). A
-text that the specification lists as a category or code is this category, even if [input] lists
+they are looked up again, without trailing zeros of a fraction in the text and in the list. So 12.0 (as pandas writes 12 in a
+column with missing values), 12.00 and 12 are the same. Other equal pairs are 1.50 and 1.5, .5 and 0.5, -0 and 0. But 012 and
++12 are different. So a number matches the same entry of the specification whether its file stores texts or numbers
+(`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is this category, even if [input] lists
 it as a missing value. A text that is a missing value is not a number or a date. If only the first characters of a text are its
-code, the whole text still decides whether the value is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does);
+code, the whole text still decides whether the value is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does).
 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no
-number. `data.dates` reads dates as written and ignores the time zone. The random group of a cluster is a public digest of its
-text and so, like every bin, a function of the row alone.
+number. `data.dates` reads dates as written and ignores the time zone. The random group of a cluster is computed from a public
+digest of its text. So, like every bin, it is a function of the row alone.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
     """Return the (n_texts,) bins of texts, with plain numbers read all at once. Each bin equals the bin of the rule.
 
-    A text that is a number may still mean a missing value. Then it equals a missing value, perhaps except for spaces or
-    trailing zeros, so the two are equal as numbers. The rule decides about all such texts.
+    A text that is a number may still mean a missing value. It may then differ from the listed missing value in spaces or
+    trailing zeros, but the two are equal as numbers. The rule decides about all such texts.
     """
     numbers, plain = texts.numbers(decimal)
     plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))

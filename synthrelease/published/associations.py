@@ -23,8 +23,8 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Return the associations that the rows preserve; None for settings that no generator has. `verify` reports such
-    settings.
+    """Return the associations that the rows preserve. The result is None for settings that no generator has; `verify` reports
+    such settings.
     """
     try:
         return release_of(document).associations

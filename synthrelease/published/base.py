@@ -1,4 +1,4 @@
-"""Define the base class of all parts of release.json. Also define the files of a folder, their checksums, and signatures.
+"""Define the base class of all parts of release.json, the files of a folder, their checksums, and signatures.
 
 In every part, all fields are present, numbers are finite, and every epsilon is exact.
 """
@@ -35,12 +35,12 @@ HELD = 2**22
 
 @dataclass(frozen=True, kw_only=True)
 class OnDisk:
-    """A file that stays on disk.
+    """A file whose content stays on the disk and is not kept in memory.
 
     Attributes
     ----------
     sha256 : checksum of the bytes of the file when they were first read.
-    state : size of the file, and the attributes that show a later change.
+    state : size of the file, and the file attributes that show a later change.
     """
 
     path: Path
@@ -167,7 +167,7 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The fields that hold the format number, in documents of all formats. Commitments use other names for these fields."""
+    """The fields with the format number, in documents of all formats. Commitments use other names for these fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -181,7 +181,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
     Parameters
     ----------
     content : the bytes of the document.
-    reads : the format numbers that this version reads; the first of them is the number that this version writes.
+    reads : the format numbers that this version reads. The first number is the number that this version writes.
 
     Raises
     ------
@@ -225,7 +225,7 @@ class Part(BaseModel):
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the fields of the part that have their default values. These fields are not written."""
+        """Return the fields with their default values. These fields are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -382,7 +382,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
-    """Return the JSON of a bundle for some tables: UTF-8, without NaN or infinity, with a line end at the end."""
+    """Return values as the JSON of a bundle: in UTF-8, without NaN or infinity, with a line end at the end."""
     return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 

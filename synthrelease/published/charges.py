@@ -80,7 +80,7 @@ class GuaranteePart(Part):
 
 
 class DomainPart(Part):
-    """The files that the guarantee covers, and the way in which the public rules treat their rows (theory 1.7, resizing).
+    """The files that the guarantee covers, and the public rules for their rows (theory 1.7, resizing).
 
     This part, the columns' `bounds`, `missing` and `outside`, and the rules for raw rows determine the domain.
 
@@ -90,13 +90,13 @@ class DomainPart(Part):
         (`privacy.charges.RowsRule`). The name of this field in the file is "rows".
     file_rows : number of rows in the private file; None if the number of kept rows is published instead ("exact").
     margin, shortfall : for a counted number, the margin that was subtracted from the noisy count. `shortfall` bounds the
-        probability that the result still exceeds the number of kept rows. In this case public rows filled the gap.
+        probability that the result still exceeds the number of kept rows. In this case, public rows were added.
     missing_values : the strings that count as missing values.
     persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
         `records` of the guarantee's person, the largest number of rows used. The number of rows in the file is not published.
-    first_by : with `persons`, the columns that order a person's rows, or "random"; None in releases of earlier versions,
-        because these ordered rows by released values.
-    missing_keys : with `persons`, the texts of the key that mean that a row has no key.
+    first_by : with `persons`, the columns that order a person's rows, or "random". It is None in releases of earlier versions,
+        which ordered rows by released values.
+    missing_keys : with `persons`, the texts in the column of the key that mean "no key".
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -154,8 +154,8 @@ class ChargePart(Part):
     """A node of the charge tree. `rule` names the rule by which the cost of the node follows from the costs of its parts.
 
     `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta are then 0 at
-    this node, and a node above it states epsilon and delta. `gaussian` is present if a mechanism with the curve rho a is also
-    mu-Gaussian, with rho = mu^2 / 2.
+    this node, and a node above states epsilon and delta. `gaussian` is present if the mechanism has the curve rho a and is
+    also mu-Gaussian, with rho = mu^2 / 2.
     """
 
     name: str
@@ -176,7 +176,7 @@ class ChargePart(Part):
         return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
-        """Return the stated charge, without checking it against its parts.
+        """Return the stated charge. The charge is not compared with its parts.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that the release planned. The charge that a library states below a planned charge is left out."""
+        """Yield the charges that the release planned. Charges that a library states below a planned charge are left out."""
         if not self.parts or self.rule == REPLACING:
             yield self
             return
@@ -224,8 +224,9 @@ class IntervalPart(Part):
 
     Attributes
     ----------
-    file_high : an upper limit, at 95%, on the criterion value for all rows of the file that the rules keep, if the used rows
-        were drawn from these rows. Absent if no rows were drawn (then `high` holds for the file), and if there is no limit.
+    file_high : an upper limit, at 95%, on the criterion value for all rows of the file that the rules keep. It is stated if
+        the used rows were drawn from these rows. It is absent if no rows were drawn, because `high` then holds for the file,
+        and if there is no limit.
     """
 
     level: Number
@@ -259,10 +260,10 @@ class CriterionPart(Part):
     Attributes
     ----------
     best, worst : the range of exact criterion values; worst is null if there is no bound.
-    decides : whether the decision compared this criterion value itself with the threshold.
+    decides : whether this noisy criterion value was itself compared with the threshold to decide.
     parameters : all other settings in the acceptance file.
-    one_noise : the noise that this criterion value shares with other criterion values. `epsilon` is then this criterion's part
-        of the cost. Absent for separate noise.
+    one_noise : the noise that this criterion value shares with other criterion values. `epsilon` is then this criterion's
+        share of the cost. Absent for separate noise.
     """
 
     name: str
@@ -354,10 +355,10 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The risk that any bound is wrong, over all criteria that published measurements answer.
+    """The risk that at least one bound is wrong, over all criteria that published measurements answer.
 
-    `risk_exact` is divided evenly among the possible `transformations`. The part of a transformation is divided among the sums
-    that the bounds of this transformation use.
+    `risk_exact` is divided evenly among the possible `transformations`. The share of a transformation is divided among the
+    sums that the bounds of this transformation use.
     """
 
     risk_exact: ExactText
@@ -365,12 +366,12 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """The selection. The selection states the number of configurations, the test that decided a round, and the distribution of
-    the number of rounds.
+    """The selection: the number of configurations, the test that decided a round, and the distribution of the number of
+    rounds.
 
     `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
     binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with
-    finitely many values. `rounds` is absent for other distributions, and `stop_probability` is null exactly if `rounds` is
+    finitely many values. `rounds` is absent for other distributions. `stop_probability` is null if and only if `rounds` is
     present. `bounds` is absent if measurements answer no criterion.
     """
 

@@ -83,14 +83,14 @@ class ColumnPart(Part):
         the value to the nearest bound, and "error" refuses the file. With "bin", missing values or unlisted strings have their
         own bin.
     outside_label : the category of unlisted strings; empty without such a category.
-    characters : the number of first characters of a string that are looked up in `texts`; null for all characters.
+    characters : the length of the beginning of a string that is looked up in `texts`; null for the whole string.
     minus : the column of the private file with the earlier date, if the value is the number of days between two dates. With the
         part "year", the value is the number of completed years.
     date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and format of the dates in `minus` if this format
         differs.
     missing_values : strings that mean a missing value in this column, in addition to the strings for the whole file.
     texts : the strings of the file that each category stands for.
-    step : step of the grid to which the rows' own values were rounded; absent if no criterion uses own values.
+    step : step of the grid to which the exact values of rows were rounded; absent if no criterion uses exact values.
     """
 
     name: str

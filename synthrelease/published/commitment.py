@@ -1,4 +1,4 @@
-"""Define a commitment: all facts that are fixed before a release, published before the run.
+"""Define a commitment: a document, published before the run, with all facts that are fixed before a release.
 
 The digest is published before the run, for example in an official gazette. The file itself may be published with the release.
 Everybody can then check that the following facts were fixed beforehand: columns, bins, criteria, thresholds, budgets, the
@@ -25,7 +25,8 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a release that nobody can check without the private file, each as part of a sentence.
+    """Yield the statements of a release that nobody can check without the private file. Each statement is a part of a
+    sentence.
 
     Parameters
     ----------
@@ -66,7 +67,9 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The ledger before the run: the name of the dataset, the number of charges, and the head that the run must find."""
+    """The ledger before the run: the name of the dataset, the number of charges, and the head that the ledger must have when
+    the run begins.
+    """
 
     dataset: str
     number: int
@@ -74,7 +77,7 @@ class LedgerHeadPart(Part):
 
 
 class CommittedCriterionPart(Part):
-    """A criterion to which a commitment is made."""
+    """A criterion that the commitment fixes."""
 
     name: str
     kind: str

@@ -72,13 +72,13 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """Places in release.json of the facts that are published exactly, grouped by the source of the fact.
+    """Paths in release.json of the facts that are published exactly, grouped by the source of the fact.
 
     Attributes
     ----------
-    private_file : facts about the private file; they are not protected.
+    private_file : facts about the private file, which the guarantee does not protect.
     specification : facts that were fixed before the file was read.
-    published_figures : numbers that other publications had stated before.
+    published_figures : numbers that other publications stated before.
     """
 
     private_file: list[str]
@@ -91,7 +91,7 @@ class ScopePart(Part):
 
         Parameters
         ----------
-        domain : says how the number of rows was determined. A counted number is a noisy output.
+        domain : the part that says how the number of rows was determined. A counted number is a noisy output.
         parts : further parts of the document. Each part names the facts that it publishes exactly.
         """
         of_the_file = {
@@ -129,8 +129,8 @@ class FlavourPart(Part):
     scope : the exactly published facts, which are equal in all files that the guarantee compares.
     unit : the unit in which two neighbouring files differ.
     standard : the measure that compares two output distributions: "multiplicative" (pure), "(epsilon, delta)", or "zCDP". No
-        release states "zCDP" here; other methods do.
-    intensity : the size of the loss for neighbouring files.
+        release states "zCDP" here, but descriptions of other methods do.
+    intensity : the size of the privacy loss for neighbouring files.
     """
 
     domain: str
@@ -180,9 +180,9 @@ class ReleaseDocument(Part):
     design : the survey design of the file.
     imputation : complete copies of the rows.
     estimates : answers from the published noisy tables.
-        models : sums that were measured to answer named questions, and the answers.
-        intended_queries : the questions that the release is meant to answer.
-    plugins : other packages that took part in the release, with versions and digests. This program does not prove the privacy
+    models : sums that were measured to answer named questions, and the answers.
+    intended_queries : the questions that the release is meant to answer.
+    plugins : other packages that the release used, with versions and digests. This program does not prove the privacy
         statements of these packages.
     not_promised : associations that the publisher does not promise to preserve.
     attacks : results of attacks on public rows, as the publisher reports them.
@@ -248,7 +248,7 @@ class ReleaseDocument(Part):
 
     @property
     def first_documents(self) -> bool:
-        """Later versions write further documents. Later versions write more documents."""
+        """Return whether version 1.0.0 or earlier wrote the documents. Later versions write more documents."""
         return is_first_or_before(self.written_by)
 
     @property
@@ -358,7 +358,7 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether noisy tables could have been published in only one way. An interval then gets the whole risk."""
+        """Return whether the noisy tables could have been published in only one way. An interval then gets the whole risk."""
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
@@ -382,7 +382,7 @@ class ReleaseDocument(Part):
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the declarations in the release which say that its rows are no simple random sample.
+        """Return the declarations in the release that its rows are no simple random sample.
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return the rules that exclude rows of the private file. Each is given as the combination that never occurs."""
+        """Return the rules that exclude rows of the private file. Each rule is given as the combination that never occurs."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
@@ -440,7 +440,7 @@ class ReleaseDocument(Part):
         return json_bytes(self.model_dump(mode="json", by_alias=True))
 
     def dumped(self) -> bytes:
-        """Return the bytes of release.json. They are computed once, because several documents contain their digest."""
+        """Return the bytes of release.json. The bytes are computed once, because several documents contain their digest."""
         return self._content
 
 
@@ -449,7 +449,7 @@ def read_strictly(content: bytes | str) -> ReleaseDocument:
 
     Raises
     ------
-    Unexpected : for the first content that this version would not write. The error names the place of this content.
+    Unexpected : for the first content that this version would not write. The error names the position of this content.
     """
     return _read(content, "forbid")
 

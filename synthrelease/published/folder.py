@@ -56,12 +56,12 @@ class Measurements:
     Attributes
     ----------
     tables : the noisy tables on the released bins.
-    sums : measured sums of scores that the released bins determine.
+    sums : measured sums of scores. Each score is a function of the released bins.
     times : upper bound on the mean number of measurements before the release. The bound is 1 if all rounds share the
         measurements, otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
-    bins : the largest number of transformations whose bins the tables could have been released on, if all rounds share the
-        measurements. The choice among these transformations depends on the noise. Otherwise `bins` is 1, because each round
-        drew its bins before it measured.
+    bins : if all rounds share the measurements, the largest number of transformations on whose bins the tables could have been
+        released. The choice among these transformations depends on the noise. If each round measured, `bins` is 1, because a
+        round draws its bins before it measures.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -82,7 +82,7 @@ class PublishedRelease:
         determined.
     charges : the charge tree that adds up to the guarantee.
     criteria : the released value of every acceptance criterion, with the threshold and the noise of this value.
-    evaluation : descriptions of what the criterion values measure.
+    evaluation : descriptions of the quantities that the criterion values measure.
     schema : the columns, in the order of the table.
     rules : the plausibility rules. Each rule states the combination that `never` occurs, the rows to which the rule
         `applies_to`, and `why`.
@@ -91,8 +91,8 @@ class PublishedRelease:
     groups : the groups of bins that criteria compare, by column.
     codes : (n_rows, n_columns) index of the bin of every row, in every column.
     measurements : the noisy tables from which the rows were made; None if they are not published.
-    measured : whether published noisy tables limit errors. The tables limit no errors if the number of measurements had no
-        limit.
+    measured : whether published noisy tables give limits of errors. They give no limits if the number of measurements had no
+        upper bound.
     intended : the questions that the release is meant to answer.
     weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` does not contain
         them.
@@ -106,10 +106,9 @@ class PublishedRelease:
     design : the survey design of the private file, if the release states such a design.
     population : the size of the population of which the private file is a simple random sample, if the release states this
         size.
-    linked : which columns belong to roots and which columns belong to members, if each row is a root with all its members; None
-        otherwise.
-    functions : columns that other columns determine in every row, each with the determining columns. For example, municipality
-        determines region.
+    linked : the assignment of columns to roots and to members, if each row is a root with all its members; None otherwise.
+    functions : columns that are functions of other columns in every row, each with these other columns. For example,
+        municipality determines region.
 
     Examples
     --------
@@ -189,7 +188,7 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table as distinct rows, each with its number of copies."""
+        """The table as distinct rows, each with the number of times that it occurs."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
@@ -197,12 +196,12 @@ class PublishedRelease:
 
         "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
         then have two errors only: the error of the noise, and the error of drawing the rows. "mostly noise" means that such a
-        table was measured, but its noise is larger than the association and than what chance alone would show. "mostly noise"
-        is also returned if the fit, because of its prior, reproduces less than 0.8 of an association. "in part" means that no
-        measured table had all the columns. The rows then have only the part of the association that the columns in `through`
-        explain. So the order of means or the sign of a slope can differ from the file. "no" means that the columns are
-        independent in the released rows, whatever their association in the file is. "not known" means that the tables of the
-        generator are not published.
+        table was measured, but its noise is larger than the association and larger than an association that is due to chance
+        alone. "mostly noise" is also returned if the fit reproduces less than 0.8 of the association because of its prior. "in
+        part" means that no measured table had all the columns. The rows then have only the part of the association that the
+        columns in `through` explain. So the order of means or the sign of a slope can differ from the order or the sign in the
+        file. "no" means that the columns are independent in the released rows, whatever their association in the file is. "not
+        known" means that the tables of the generator are not published.
 
         Parameters
         ----------
@@ -282,8 +281,8 @@ class PublishedRelease:
 
         Parameters
         ----------
-        numbers : whether columns with a representative value for every bin have these values (NaN for missing values) instead
-            of labels. The mean of these numbers is not the mean of the exact values in the file.
+        numbers : whether columns in which every bin has a representative value have these values instead of labels, with NaN
+            for missing values. The mean of these numbers is not the mean of the exact values in the file.
 
         Raises
         ------

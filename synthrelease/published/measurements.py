@@ -6,18 +6,19 @@ intervals, or fit models.
       "sums": [{"sum": "age[0..9]:weight[-2 0 3]", "columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
-`counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise z
-with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho` replaces
+`counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise
+z with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho` replaces
 `epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released`
 gives the index of the released bin that contains each of the `labels`. The `value` of a sum adds up `steps` over all rows, and
 then adds noise with the scale of the sum. `steps` gives a whole number for every measured cell. This number is the score that
-the name of the sum defines, rescaled so that the lowest score of all cells is 0 and the highest is 4096. If the exact values of
-rows were added up, `own_values` replaces `steps`. `own_values` gives the smallest and the largest contribution of a row. The
-sum over rows is then n * least + value * (most - least) / 4096, except for the noise and up to half a step per row. If `noise`
-is "one noise", `together` consecutive sums share one draw of the noise, including this sum. The noise terms z of these sums are
-drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not independent, and `epsilon` is the
-cost of all these sums together. `sums` is absent if no sums were measured. The number of rows, n, is exact. The charge
-"generation" in release.json covers the measurements, so that using the measurements has no further cost.
+the name of the sum defines, rescaled so that the lowest score of all cells is 0 and the highest is 4096. If the exact values
+of rows were added up, `own_values` replaces `steps`. `own_values` gives the smallest and the largest contribution of a row.
+The sum over rows is then n * least + value * (most - least) / 4096, apart from the noise and a rounding error of up to half a
+step per row. If `noise` is "one noise", `together` consecutive sums share one draw of the noise, including this sum. The noise
+terms z of these sums are drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not
+independent, and `epsilon` is the cost of all these sums together. `sums` is absent if no sums were measured. The number of
+rows, n, is exact. The charge "generation" in release.json covers the measurements, so any use of the measurements has no
+further cost.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class IntendedEstimatePart(Part):
         keep.
     estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
     low, high : the interval for the kept rows of the file, by exact values, with six digits; null for an open end.
-    binned_low, binned_high : the interval for the mean of representative values, which is the quantity that `estimate`
-        estimates. Absent if representative values equal the exact values.
+    binned_low, binned_high : the interval for the mean of representative values. `estimate` is an estimate of this mean.
+        Absent if representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
     ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference between the shares of these
         groups. Absent otherwise.
@@ -149,11 +150,11 @@ class EstimatesPart(Part):
     intended : an estimate for each question that the release is meant to answer, in the order of the questions; null if no
         noisy table answers a question.
     errors : half of the width, in rows, of the widest interval of the counts in estimates.csv, by column or pair of columns
-        ("a:b"). This width does not limit the errors, because one interval in twenty may miss its true value. Absent without
-        estimates.csv.
-    not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a person,
-        or clusters without a design effect. The list is empty if the specification declares none of these reasons. Absent in
-        releases of 1.0.0, which always gave such intervals, and also gave numbers that are not estimable.
+        ("a:b"). An error may be larger, because one interval in twenty may miss its true value. Absent without estimates.csv.
+    not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a
+        person, or clusters without a design effect. The list is empty if the specification declares none of these reasons.
+        Absent in releases of version 1.0.0, which always stated such intervals, and also stated numbers that are not
+        estimable.
     strengths : the strength of associations; absent in releases written before 1.1.0.
     """
 
@@ -211,8 +212,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """A measured sum. A measured sum adds up the scores of bins (`steps`) or the exact values of rows. `own_values` then states
-    the smallest and the largest contribution of a row.
+    """A measured sum. It adds up the scores of bins (`steps`) or the exact values of rows. For exact values, `own_values`
+    states the smallest and the largest contribution of a row.
     """
 
     sum: str
@@ -251,7 +252,7 @@ class PublishedMeasurement:
     columns : names of the columns of the table, in the order of the release.
     values : noisy counts with one axis per column. If several measured bins form a released bin, the counts of the measured
         bins are added up.
-    cells : the number of noisy counts that were added up in each entry of `values`.
+    cells : the number of noisy counts that were added up for each entry of `values`.
     cost : the cost of the table. The cost is an epsilon, or a rho if the noise is Gaussian.
     law : the name of the distribution of the noise.
     """

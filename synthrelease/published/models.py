@@ -36,8 +36,8 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """The noisy sum of a product over rows. One step is a part of the range from `low` to `high`, the possible values of a
-    row's product.
+    """The noisy sum of a product over rows. The possible values of a row's product are in the range from `low` to `high`. This
+    range is divided into steps.
     """
 
     of: Annotated[list[str], Field(max_length=2)]
@@ -61,9 +61,9 @@ class ModelPart(Part):
 
     Attributes
     ----------
-    limits : limits to which the own values of each column are clipped.
+    limits : limits to which the exact values of each column are clipped.
     valued : columns in which a row must have a value to count.
-    epsilon, scale, groups : for means of groups, which have separate noise.
+    epsilon, scale, groups : the epsilon, the noise scale and the groups for means of groups, whose noise is separate.
     """
 
     question: str

@@ -28,7 +28,7 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherNames:
-    """The files that a list in [bundle] asks for.
+    """The files that a list in [bundle], such as `formats`, asks for.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class FurtherNames:
     with_rows : the format of the files with rows, by the entry of the list. The checksums of these files are in release.json.
     documents : the files that follow from release.json and the table, by the entry of the list.
     packages : the library that writes the files, by the entry of the list.
-    extra : the extra of synthrelease that installs these libraries.
+    extra : the optional dependency group ("extra") of synthrelease that installs these libraries.
     """
 
     words: Mapping[str, str]
@@ -155,7 +155,9 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that earlier versions did not write. Each file comes with a sentence that states this."""
+    """Return the files that the version of this release did not write yet. Each file comes with a sentence that states
+    this.
+    """
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         later = {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)}

@@ -104,12 +104,12 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """A sentence on the excluded rows of the other pieces."""
+        """A sentence on the rows in the other pieces, which the release does not use."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
         """Return the standard deviation of a share in the rows that the release used, if `share` is the share of all rows of
-        the file (theory 11.11, counts of random pieces; a keyed hash is treated as a random choice).
+        the file (theory 11.11, counts of random pieces; the keyed hash is treated as a random choice).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
@@ -120,18 +120,19 @@ def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
 
 
 class MembersPart(Part):
-    """The members of linked tables. They have a file of their own, with the key of their root.
+    """The members of linked tables. Members have a separate file, which contains the key of their root.
 
     Attributes
     ----------
     key : the first column of the two files. The key contains the number of a root, from 1; no other file contains this number.
-    size : the column of the table with the number of members of a root.
+    size : the column of the table with the number of members of each root.
     most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
     more : treatment of roots with more than `most` members. "first" keeps the first members, and "drop" excludes the root.
     order, reference : the columns of the file that order the members, and the column and text that mark the first member.
-    columns : columns of a member. In `schema`, the column of the first member is NAME_1, of the second NAME_2, and so on.
+    columns : columns of a member. In `schema`, the column NAME is NAME_1 for the first member, NAME_2 for the second member,
+        and so on.
     whole : columns in which every member has a value.
-    missing_keys : texts of the key in the private file that mean that a row has no key.
+    missing_keys : texts in the private file's column of the key that mean "no key".
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "members"),)
@@ -187,7 +188,7 @@ class MarginPart(Part):
     Attributes
     ----------
     groups : the groups of each column, in the order of `columns`. Adjacent groups are neighbours.
-    totals : the total of each combination; the group of the last column changes fastest.
+    totals : the total of each combination. The group of the last column changes fastest.
     """
 
     columns: Annotated[list[str], Field(min_length=1)]
@@ -196,7 +197,7 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups that were merged: the margin (counted from 0) and the column."""
+    """Neighbouring groups that were merged, with their column and the number of their margin, counted from 0."""
 
     margin: int
     column: str
@@ -229,7 +230,7 @@ class CalibrationPart(Part):
     source : the publication of the totals.
     start : the column whose representative values are the initial weights; null if all weights start equal.
     floor, cap : smallest and largest weight, as multiples of the mean weight.
-    margins : the totals; if empty, the weights are the representative values of `start`.
+    margins : the totals. If the list is empty, the weights are the representative values of `start`.
     weights : the result; null if the margins could not be met. The table then has no column of weights, and `failed` gives the
         reason.
     """
@@ -253,7 +254,7 @@ class CalibrationPart(Part):
 
     @property
     def beyond(self) -> str:
-        """Return the statement about the totals that nobody can check from the bundle, as part of a sentence."""
+        """Return, as part of a sentence, the statement about the totals that nobody can check from the bundle."""
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published as stated ({self.source})"
@@ -341,10 +342,10 @@ class PlanOfYearsPart(Part):
 
     Attributes
     ----------
-    first : the first year; `epsilons_exact` has a number for each year.
+    first : the first year of the plan. `epsilons_exact` has a number for each year.
     year : the year of this document.
     records_in_year, records_in_all : largest number of records of a person in the file of a year, and in all files together.
-    epsilons_exact, delta_exact : largest loss of a record by the release of each year.
+    epsilons_exact, delta_exact : largest privacy loss of a record from the release of each year.
     fallbacks, fallback_epsilon_exact : number of years that may have a second release, and the largest epsilon of a second
         release for a record.
     """
@@ -403,8 +404,8 @@ class EarlierPart(Part):
     ----------
     digest : the SHA-256 checksum of the release.json of this earlier release.
     epsilon_exact, delta_exact : the cost of this earlier release for one record.
-    person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person; null if it promised nothing to a
-        person.
+    person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person; null if the release promised
+        nothing to a person.
     corrects : the digest of the release that this release replaced, if it is an erratum. An erratum spends no budget.
     changed : the changes of bins and rules in the present release, each as a sentence.
     year, again : the year of this release in the plan over years, and whether it was the second run of this year. Absent
@@ -513,9 +514,9 @@ class PopulationPart(Part):
     Attributes
     ----------
     size, source : the number of records in the population, and the publication that states this number.
-    sample : how the file was drawn from the population.
+    sample : the way in which the file was drawn from the population.
     sampled : number of rows in the file.
-    epsilon_exact, delta_exact : the loss of such a member (theory 11.3, amplification by a subset).
+    epsilon_exact, delta_exact : the privacy loss of a member of the population (theory 11.3, amplification by a subset).
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("private_file", "population.sampled"),)
@@ -532,7 +533,7 @@ class PopulationPart(Part):
 
 
 class DesignPart(Part):
-    """The stated survey design of the private file. Intervals for a population use it.
+    """The stated survey design of the private file, which intervals for a population use.
 
     Attributes
     ----------
@@ -575,7 +576,7 @@ class ImputationPart(Part):
     ----------
     donors : required number of rows that agree with a row. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
-    rows : number of released rows with a missing value that the rules do not require.
+    rows : number of released rows in which a value is missing although the rules do not require a missing value.
     smallest : the minimum number of rows with the values of one donor. This number is also the minimum number of times that
         each row of a copy occurs.
     failed : reason why there are no copies; empty if there are copies.
@@ -669,7 +670,7 @@ class NumberPart(Part):
     Attributes
     ----------
     column : the column of the table with the indicators of each row.
-    marks : for each of the other columns, the released categories that are indicators.
+    marks : for each of the other columns, the released categories for which the indicator applies.
     """
 
     column: str

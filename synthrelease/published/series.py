@@ -66,7 +66,7 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
     """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
 
     Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release has
-    only a part of the risk, so no interval of a change follows from it.
+    only a part of the risk, so no interval for a change can be computed from it.
     """
     if old.estimates is None or not old.measured_once:
         return

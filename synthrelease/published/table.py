@@ -51,8 +51,7 @@ class TableShape:
         bins have an order.
     weighted : whether a column of weights follows the other columns.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : which columns belong to roots and which to their members. Roots and members have two separate files. None without
-        members.
+    linked : the assignment of columns to roots and to their members, which have two separate files; None without members.
     key : name of the key column, which comes first; empty without such a column.
     """
 
@@ -161,7 +160,7 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
     Raises
     ------
-    TableError : when a string is not a label, a weight is not a number of at least 0, a key is missing, or the column
+    TableError : when a string is not a label, a weight is not a number or is below 0, a key is missing, or the column
         `synthetic` has a wrong value.
     """
     labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
@@ -210,8 +209,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Raises
     ------
-    TableError : when the header differs from the expected header, or the lines are not CSV in UTF-8 or have another number of
-        values; also when the file has a byte order mark or an unclosed quotation mark.
+    TableError : when the header differs from the expected header, or a line is not CSV in UTF-8 or has more or fewer values
+        than the header. Also when the file has a byte order mark or an unclosed quotation mark.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -375,13 +374,13 @@ METADATA = {b"description": NOTICE.encode("ascii")}
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """The released rows as counts of cells. The labels of the bins of every column are included.
+    """The released rows as counts of cells, with the labels of the bins of every column.
 
     Attributes
     ----------
     weights : (n_cells,) weight of a row in each cell, in the order of the cells; None for a table without weights.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : which columns belong to roots and which columns belong to their members; None without members.
+    linked : the assignment of columns to roots and to their members; None without members.
     """
 
     labels: tuple[tuple[str, ...], ...]

@@ -105,7 +105,7 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     Parameters
     ----------
     folder : the folder of the earlier release.
-    digest : the digest of the release.json of this release when the specification was read.
+    digest : the digest of the earlier release's release.json at the time when the specification was read.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
     Parameters
     ----------
     n : the public number of rows.
-    spent : whether the budget was reserved, for the message.
+    spent : whether the budget was reserved, which the message states.
 
     Raises
     ------
@@ -261,8 +261,8 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
     """Return a digest that identifies a public file, to recognise it if it is given as the private file.
 
-    If the specification names a key of persons, the digest covers all rows, because each time that the file is read, other rows
-    of a person are drawn.
+    If the specification names a key of persons, the digest covers all rows, because each reading of the file may draw
+    different rows of a person.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""Make whole attempts on a made-up table before the charge, so that a run with a certain failure costs nothing.
+"""Make whole attempts on a made-up table before the charge, so that a run that must fail costs nothing.
 
-Every generator family is tried in its largest configuration, and in its smallest one if it is a quarter as large or smaller, or
-takes more work, with the code of a release: one-off fits, the generator, the projection, the criteria or the joint test, and
-the figures after acceptance. The table has the columns and bins of the private table. The rows of this table are drawn
-uniformly over all cells that the rules allow, and are the same in every run. The table contains nothing private, so messages
-may show the place of an error, the time and the memory. A rejected round is not reported, because made-up rows do not resemble
-a population.
+Every generator family is tried in its largest configuration. The smallest configuration is also tried, if it is at most a
+quarter as large or if it takes more work. The attempts run the code of a release: one-off fits, the generator, the projection,
+the criteria or the joint test, and the criterion values after acceptance. The table has the columns and bins of the private
+table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same in every run. The table
+contains nothing private, so messages may show the place of an error, the time and the memory. A rejected round is not reported,
+because made-up rows do not resemble a population.
 
 `MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, from rows that the module
 has drawn.
@@ -55,7 +55,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """The configurations that were tried, and the duration of the longest attempt in seconds, on one process."""
+    """The configurations that were tried, and the duration of the longest attempt in seconds, with one process."""
 
     configurations: tuple[Configuration, ...]
     seconds: float
@@ -126,8 +126,9 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. Before it,
-    yield the smallest one if the largest has `SIMILAR` times as many cells or as much work, or less work.
+    """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. If it has
+    `SIMILAR` times as many cells or as much work as the smallest configuration, or less work, yield the smallest configuration
+    first.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.

@@ -2,11 +2,11 @@
 
 Privacy
 -------
-No row is read. The checks use the public part of a table (theory 1.8, reading row by row): its format, from its name and the
-bytes before its first line end (`sources.formats`); the names and types of its columns, which a database, a Parquet file or a
-SAS file states and a CSV file has in its header; whether all files together have a row; and whether a gzip or Parquet file is
-complete. A view is not queried for rows. Files that differ in a row agree in all these facts, so no result depends on a record,
-however often the checks run.
+No row is read. The checks use the public part of a table (theory 1.8, reading row by row): its format, its columns, whether
+all files together have a row, and whether a gzip or Parquet file is complete. The format follows from the name of the file and
+the bytes before its first line end (`sources.formats`). A database, a Parquet file or a SAS file states the names and types of
+its columns; a CSV file has the names in its header. A view is not queried for rows. Files that differ in one row agree in all
+these facts. So no result depends on a record, however often the checks run.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def split_register(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSplit:
-    """The place where a split is recorded: a ledger with its expected head, and the file of the key (LEDGER.key if None)."""
+    """The record of a split: the ledger, its expected head, and the file of the key (None means LEDGER.key)."""
 
     ledger: Path | None
     key: Path | None = None
@@ -210,7 +210,7 @@ def release(
 
     Parameters
     ----------
-    jobs : number of processes that run rounds ahead of need.
+    jobs : number of processes that run rounds in advance.
     progress : function that is called with each phase, but never with the number of rounds.
     priors : the public tables from which generators start, if they were read already.
     public : digests of further tables that were called public (`enclave.ingest.check_not_public`).
@@ -279,7 +279,8 @@ def read_private(
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when the kept rows equal a public table, or are more than a part of the specification supports.
+    BudgetError : when the kept rows equal a public table, or when there are more rows than a part of the specification
+        supports.
 
     Privacy
     -------

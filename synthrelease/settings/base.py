@@ -59,9 +59,9 @@ class NamesColumns:
 
     Attributes
     ----------
-    way : what happens when a column is left out. With "about", the whole table describes the column and is removed with it.
-        With "among", the column is removed from a list. With "keys", the entry of the column is removed. With "terms", the
-        terms of `tables` with the column are removed.
+    way : what happens when a column is left out. With "about", the whole table describes the column and is removed with the
+        column. With "among", the column is removed from a list. With "keys", the entry of the column is removed. With "terms",
+        the terms of `tables` with the column are removed.
     """
 
     way: Literal["about", "among", "keys", "terms"]
@@ -73,7 +73,7 @@ KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
 
 
 def naming_columns(model: type[BaseModel]) -> dict[str, str]:
-    """Return the settings of a table that name columns, with the `way` of each (`NamesColumns`)."""
+    """Return the settings of a table that name columns, each with its `way` (`NamesColumns`)."""
     named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
     return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 
@@ -108,12 +108,12 @@ class SpecTable(BaseModel):
 
 
 class AgreedTable(SpecTable):
-    """The persons who agreed to the threshold, and the day.
+    """The persons who agreed to the threshold, and the day of their agreement.
 
     Attributes
     ----------
-    by : a person, an office or a meeting. Example: `by = "Council of users"`.
-    on : the day. Example: `on = 2026-11-22`.
+    by : the person, the office or the meeting that agreed. Example: `by = "Council of users"`.
+    on : the day of the agreement. Example: `on = 2026-11-22`.
     """
 
     by: Annotated[Line, Field(min_length=1, max_length=200)]
@@ -127,8 +127,8 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration that only a comparison with the schema shows. A mistake has the field, the
-    expected value, and the value found.
+    """A mistake in a table of the configuration that only a comparison with the schema shows. It has the name of the field,
+    the expected value, and the value found.
     """
 
     field: str

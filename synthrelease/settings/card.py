@@ -47,11 +47,11 @@ class CatalogueTable(Stripped):
         Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
     access : "public" means that everybody can get the released files. "restricted" means that the publisher decides. Example:
         `access = "restricted"`.
-    places : the places of the data, each as the web address of a term. Example: `places =
+    places : the places that the data describe, each as the web address of a term. Example: `places =
         ["http://publications.europa.eu/resource/authority/country/ISR"]`.
     start : the first day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
     end : the last day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
-    population : the population of the data, in words. Example: `population = "Mothers of live singletons"`.
+    population : the population that the data describe, in words. Example: `population = "Mothers of live singletons"`.
     individuals : the number of persons in the original records, if it is published. Example: `individuals = 170000`.
     minimum_age : the smallest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
     maximum_age : the largest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
@@ -59,7 +59,7 @@ class CatalogueTable(Stripped):
         `health_categories = ["https://example.org/health-category/registry"]`.
     health_themes : terms for diseases, treatments and similar topics. Example: `health_themes =
         ["https://www.wikidata.org/wiki/Q34581"]`.
-    coding_systems : codelists that the data use, each as the web address of a term. Example: `coding_systems =
+    coding_systems : the codelists that the data use, each as the web address of a term. Example: `coding_systems =
         ["https://www.wikidata.org/wiki/Q45127"]`.
     legislation : laws under which the data are held or published, each as the web address of a term. Example: `legislation =
         ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
@@ -165,10 +165,11 @@ class CardTexts(Stripped):
     source : the source of the original records: who collected the records, how, when, and about whom. Example: `source = "The
         register of live births, kept by the hospitals."`.
     purpose : the purpose of the release. Example: `purpose = "To let the public study birth weight."`.
-    funding : the source of the money. Example: `funding = "The regular budget of the office."`.
+    funding : the source of the funding. Example: `funding = "The regular budget of the office."`.
     uses : the intended uses, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
     unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
-    ethics : review and consent. Example: `ethics = "Reviewed by the committee on confidentiality."`.
+    ethics : the ethical review of the release, and the consent of the persons. Example: `ethics = "Reviewed by the committee
+        on confidentiality."`.
     maintenance : updates and errata of the release, and how long they will be made. Example: `maintenance = "Published once;
         errata under a new version."`.
     feedback : the feedback that the publisher asks for. Example: `feedback = "Tell us what you missed."`.
@@ -211,9 +212,9 @@ class CardTable(CardTexts):
         "https://example.org/licence"`, `licence = "Our own licence"`.
     version : the version of this release, in any numbering. Example: `version = "1.0"`.
     published : the day of publication; the default is the day on which the release began. Example: `published = 2026-01-31`.
-    region : the place or the population of the data, in the words of OpenDP's deployments registry. Example: `region =
-        "Israel"`.
-    sector : the part of public life, in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
+    region : the place or the population that the data describe, in the words of OpenDP's deployments registry. Example:
+        `region = "Israel"`.
+    sector : the sector of public life, in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
     url : the web address of the release. Example: `url = "https://example.org/births"`.
     justification : the reasons for epsilon, thresholds and bins. Example: `justification = "Agreed with the ministry."`.
     tuning : trials before the release, on private or on public data. Example: `tuning = "Rehearsed on public births alone."`.

@@ -1,5 +1,6 @@
-"""Define the tables [input], [columns.NAME] and [[rules]], which say how a file is read into public bins. Define messages
-about files, too."""
+"""Define the tables [input], [columns.NAME] and [[rules]], which say how a file is read into public bins. This module also has
+messages about files.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +125,8 @@ MOST_CHARACTERS = 100_000
 class FixedWidthTable(SpecTable):
     """[input.fixed_width]: the positions of the columns in a file without header and delimiters.
 
-    Every line is a row. In a hierarchical file a record type names the table of a line; lines of another type are skipped.
+    Every line is a row. In a hierarchical file, a record type in each line names the table of the line. Lines of other types
+    are skipped.
 
     Attributes
     ----------
@@ -153,7 +155,8 @@ class FixedWidthTable(SpecTable):
                 yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type whose lines are read ("" without record types), and the positions of the columns of this type.
+        """Return the record type whose lines are read, and the positions of the columns of this type. Without record types,
+        the type is "".
 
         Parameters
         ----------
@@ -258,8 +261,8 @@ class ColumnTable(SpecTable):
         the program uses the first format that fits the text. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
         `bounds = [15, 74]`.
-    bounds_by : the source of the bounds. The source shows readers that the bounds are not from the private file. Example:
-        `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
+    bounds_by : the source of the bounds. The source shows readers that the bounds were not taken from the private file.
+        Example: `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the list of categories, as the file writes them. If several texts stand for one category, write a table: the
         released category, and the list of its texts. The kind "category" requires this setting. A listed text is never a
         missing value. Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
@@ -267,10 +270,10 @@ class ColumnTable(SpecTable):
         codes that are their own labels. A text is the path of a CSV file, relative to this file, with the columns `code,label`.
         Each further column is a level, such as the state of a municipality, and one of the `alternatives`. The content of the
         file is part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion computes
-        with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean in the bin is
-        better: state a public guess, never a value from the private file. `init` writes the mean in the public file. Example:
-        `numbers = { M = 0, F = 1 }`.
+    numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion
+        computes with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean of the
+        values in the bin is better: state a public guess, never a value from the private file. `init` writes the mean in the
+        public file. Example: `numbers = { M = 0, F = 1 }`.
     step : if a criterion computes with exact values, each value is first rounded to the nearest multiple of this number. The
         default is about a thousandth of the range of the bounds. A smaller step costs time, but no epsilon. Example: `step =
         5`.
@@ -288,19 +291,19 @@ class ColumnTable(SpecTable):
         stated"`.
     missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
         Example: `missing_values = ["97", "98", "99"]`.
-    characters : the number of first characters of a text that form the code. With 1, "I21.4" counts as "I". Missing values are
-        recognised before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
+    characters : the length of the code, if a code is the beginning of a longer text. With 1, "I21.4" counts as "I". Missing
+        values are recognised before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
     outside : the treatment of values outside the bounds or categories of this column. The default is the treatment under
-        [input]. Categories and codes have "bin" in place of "clip": an unlisted text counts under `outside_label`, and no row
-        is excluded. Example: `outside = "bin"`.
+        [input]. Categories and codes have "bin" in place of "clip". With "bin", an unlisted text counts under `outside_label`,
+        and no row is excluded. Example: `outside = "bin"`.
     outside_label : the label for unlisted texts: a new label, or a listed category. The setting implies `outside = "bin"`. In
         each alternative this label is a separate group, unless another group has this name or contains it. The default is
         "other". Example: `outside = "bin"`, `outside_label = "all others"`.
-    alternatives : one or more lists of bins, each with a name. The bins of numbers must cover the bounds without a gap.
-        Examples are "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real") and ">44". For
-        categories and codes, a table gives each group its categories or codes (not labels). By default there is one
-        alternative: in "categories" each category is a bin, and in "codes" each code is a bin. Example: `alternatives.coarse =
-        ["<18", "18-64", ">64"]`.
+    alternatives : one or more lists of bins for the column, each with a name. The bins of numbers must cover the bounds
+        without a gap. Examples are "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real")
+        and ">44". For categories and codes, a table gives each group its categories or codes (not labels). By default there is
+        one alternative: in "categories" each category is a bin, and in "codes" each code is a bin. Example:
+        `alternatives.coarse = ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]
@@ -398,14 +401,16 @@ def outside_of(table: ColumnTable, policy: InputTable) -> str:
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name of unlisted texts in alternatives: the code with their label if there is one, otherwise the label."""
+    """Return the name of unlisted texts in alternatives. The name is the code whose label is the label of unlisted texts, or
+    this label if there is no such code.
+    """
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return groups that contain the unlisted strings in addition to their own strings. If no group lists these strings, they
-    join or form the group with their name.
+    """Return the groups with the unlisted strings. If no group lists these strings, they join the group with their name, or
+    form a new group with this name.
     """
     if member is None or any(member in group for group in groups.values()):
         return groups
@@ -460,7 +465,7 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
-    """Return the mistake for a row with another number of fields than the header."""
+    """Return the mistake for a row that has more or fewer fields than the header."""
     advice = "The file may be cut off there, or a line break inside a field needs quotes around the field."
     if fields >= expected:
         advice = "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
@@ -469,7 +474,9 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about quotes that are not in pairs. If `long`, another possible cause is a field that is too long."""
+    """Return the message about quotes that are not in pairs. If `long`, the message names another possible cause: a field that
+    is too long.
+    """
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
         return f"{expected}, found an open quote or a longer field in {_place(row)}."
@@ -501,7 +508,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """Return the message about a file in another encoding than the configured encoding."""
+    """Return the message about a file whose encoding is not the configured encoding."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"

@@ -23,7 +23,7 @@ _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encodi
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Return why a method or setting with this name is refused, and an alternative; None for other names."""
+    """Return the reason why a method or setting with this name is refused, and an alternative. Return None for other names."""
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 

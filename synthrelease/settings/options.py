@@ -60,8 +60,9 @@ class ScoutTable(SpecTable):
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     rho : the cost of the scout in rho; 0 for a scout without a delta. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
         `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`, `epsilon =
-        2`, `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    rare : an upper limit on the probability that the scout published a text that only one row has. Example: `rare = 1e-12`,
+        `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     tests : the epsilon that is reserved for the tests and criterion values of the release, or with delta 0 for the whole
         release. Example: `tests = 0.2`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
@@ -124,8 +125,8 @@ class MembersTable(SpecTable):
     ----------
     key : the column of both files that links a member to its root. The key is not released. The released files have new numbers
         under the name of the key. Example: `key = "household"`.
-    missing_keys : texts of the key that mean that a row has no key, in addition to `missing_values` of [input]. A row without a
-        key is excluded. Example: `missing_keys = ["0", "99999"]`.
+    missing_keys : texts in the column of the key that mean "no key", in addition to `missing_values` of [input]. A row without
+        a key is excluded. Example: `missing_keys = ["0", "99999"]`.
     most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
         6`.
     least : the smallest number of members. A root with fewer members is excluded. Example: `least = 1`.
@@ -181,8 +182,8 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """Return totals if they are valid. Raises Unexpected with the same message for every value that is no valid table of
-    totals. The groups are checked later.
+    """Return totals if they are valid. Every value that is no valid table of totals raises Unexpected with the same message.
+    The groups are checked later.
     """
     if isinstance(value, str):
         return value
@@ -259,9 +260,9 @@ class SeriesTable(SpecTable):
     name : the name of the series. Example: `name = "Live births, yearly"`.
     earlier : the paths of the release.json files of all earlier releases about the same persons, relative to this file, the
         oldest first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
-    years : the number of years in the plan, with one release each. Before the first release the plan states the cost of all
-        years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example: `years =
-        5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
+    years : the number of years in the plan. Each year has one release. Before the first release the plan states the cost of
+        all years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example:
+        `years = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
     first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
     year : the year of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
     epsilon : the largest epsilon of a year's release for one record: one number for all years, or a list with a number for each
@@ -282,9 +283,9 @@ class SeriesTable(SpecTable):
     corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
         release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
         "Live births, yearly"`.
-    reason : what the erratum corrects. The setting is required with `corrects`, and not allowed without `corrects`. Example:
-        `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births,
-        yearly"`.
+    reason : the mistake that the erratum corrects. The setting is required with `corrects`, and not allowed without
+        `corrects`. Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name
+        = "Live births, yearly"`.
     """
 
     name: Line = Field(min_length=1, max_length=300)
@@ -360,8 +361,9 @@ class SeriesTable(SpecTable):
 
 class PopulationTable(SpecTable):
     """[population]: the population from which the private file is a simple random sample. The plan, the card and release.json
-    then state a second guarantee, for a member of the population, if nobody knows whether the file contains this person (theory
-    11.3, amplification by a subset). The table lowers no charge; the ledger charges the full epsilon.
+    then state a second guarantee for each member of the population (theory 11.3, amplification by a subset). This guarantee
+    assumes that nobody knows whether the file contains this person. The table lowers no charge; the ledger charges the full
+    epsilon.
 
     Attributes
     ----------
@@ -380,8 +382,8 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Raises Unexpected with the
-    same message for every value that is no valid table of totals.
+    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Every other value raises
+    Unexpected with the same message.
     """
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
@@ -459,8 +461,8 @@ class PluginTable(SpecTable):
     ----------
     package : the installed package. Example: `package = "copula-example"`.
     version : the required version. Example: `version = "0.1.0"`.
-    sha256 : the digest of all its installed files.
-        Example: `sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    sha256 : the digest of all installed files of the package. Example: `sha256 =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     trust : true allows a release to run the package on the private file. The command must name the package, too (`--trust
         PACKAGE`). Example: `trust = true`.
     """
@@ -496,10 +498,10 @@ class GeographyTable(SpecTable):
 
 class MarksTable(SpecTable):
     """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column of categories that say which
-    indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. The table
-    preserves the association of indicators that occur together too seldom for a separate table of each pair. Each value of the
-    column depends on its own row alone, so the column costs no epsilon. Every released row has exactly the indicators that this
-    column names. A missing value is treated as an indicator that does not apply.
+    indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. Some
+    indicators occur together too seldom for a separate table of each pair. The table of the group preserves their association,
+    too. Each value of the column depends on its own row alone, so the column costs no epsilon. Every released row has exactly
+    the indicators that this column names. A missing value is treated as an indicator that does not apply.
 
     Attributes
     ----------
@@ -538,6 +540,6 @@ def labels_of(table: ColumnTable) -> list[str]:
 
 
 class IntendedQueryTable(QuestionTable):
-    """[[intended_queries]]: a question that the release is meant to answer. The card says for each question whether a criterion
-    covers it, whether its error is bounded, or whether nothing is stated.
+    """[[intended_queries]]: a question that the release is meant to answer. For each question, the card says whether a
+    criterion covers the question, whether its error is bounded, or whether nothing is stated.
     """

@@ -1,5 +1,6 @@
-"""Define the tables of questions: a question to a release (`QuestionTable`), and a question with sums measured for it
-(`ModelTable`)."""
+"""Define the tables of the configuration that state questions. `QuestionTable` is a question to a release. `ModelTable` is a
+question that the release measures directly, by separate sums.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     SpecError : if the file is missing, not a regular .toml file, too large, not UTF-8 or not TOML; or if it contains "inf",
-        "nan", a number with more than 100 digits, more than 30 nested tables, or control characters in a text.
+        "nan", a number with more than 100 digits, tables nested more than 30 deep, or control characters in a text.
     """
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
@@ -81,7 +81,8 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
 
     Parameters
     ----------
-    readable, named : texts in messages that say what was expected: "a readable TOML file", or "a file" of some name or size.
+    readable, named : texts for messages that say what was expected, such as "a readable TOML file", or "a file" with a name or
+        size.
 
     Raises
     ------
@@ -110,8 +111,8 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
 def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line of a public CSV file, without spaces around cells and without blank lines.
 
-    The file is UTF-8, with commas; a byte-order mark does not matter. Private files are read by `enclave.csv`, and the verifier
-    reads a released table by itself.
+    The file is UTF-8, with commas; a byte-order mark does not matter. This function does not read private files (`enclave.csv`
+    does) or released tables (the verifier does).
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return the text that says what is expected instead of an unusable value; empty for a usable value."""
+    """Return a text that says what is expected in place of an unusable value. The text is empty for a usable value."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -229,8 +230,8 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     """Return a configuration with its inherited tables.
 
     With `extends = "births.toml"`, every top-level key and table that this file lacks is taken from births.toml as a whole.
-    births.toml itself must not extend another file. From [card], every text that this file lacks is taken, except texts about
-    the other release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one setting of an inherited table.
+    births.toml itself must not extend another file. The [card] is completed text by text, except for the texts about one
+    release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one setting of an inherited table.
 
     Parameters
     ----------
@@ -238,7 +239,8 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
     Raises
     ------
-    SpecError : as in `read_toml`; if the other file extends a third file; or if no inherited table has an overridden setting.
+    SpecError : as in `read_toml`; if the other file extends a third file; or if an overridden setting is in no inherited
+        table.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
     extended, instead = tables.get("extends"), tables.pop("override", {})
@@ -268,7 +270,9 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
 
 def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value that is not a table, and every empty table, with the names of the tables around it."""
+    """Yield every value that is not a table, and every empty table. Each comes with the names of the tables that contain
+    it.
+    """
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
             yield from all_settings(value, (*above, name))
@@ -277,7 +281,7 @@ def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iter
 
 
 def _overridden(tables: dict[str, Any], steps: Sequence[str], value: Any) -> bool:
-    """Set a value inside `tables`, and return whether there is a table for it."""
+    """Set a value inside `tables`. Return whether `tables` has a table for this value."""
     for step in steps[:-1]:
         if not isinstance(tables.get(step), dict):
             return False

@@ -42,9 +42,9 @@ class BudgetTable(SpecTable):
 
     Attributes
     ----------
-    generation : the budget of one fit: an epsilon for generators without a delta, a rho for generators with a delta. If the
-        file has both, the number is rho, and a generator without a delta gets the epsilon for which epsilon^2 / 2 equals rho.
-        Example: `generation = 4`.
+    generation : the budget of one fit: an epsilon for generators without a delta, or a rho for generators with a delta. If the
+        file has both kinds of generators, the number is a rho. A generator without a delta then gets the epsilon for which
+        epsilon^2 / 2 equals this rho. Example: `generation = 4`.
     generation_delta : the delta of one fit, for generators that state their guarantee by an epsilon and a delta. Example:
         `generation_delta = 1e-10`.
     limit : the largest epsilon of the whole release. A plan above this limit is refused before any data are read. Without
@@ -156,8 +156,8 @@ class SelectionTable(SpecTable):
         "joint"`, `test_epsilon = 0.2`.
     test_epsilon : the epsilon of one joint test. The setting is required with test = "joint", and not allowed with test =
         "each". Example: `test_epsilon = 0.2`, `test = "joint"`.
-    false_acceptance : the largest probability that the joint test accepts a round in which a criterion exceeds its threshold.
-        Example: `false_acceptance = 0.01`.
+    false_acceptance : an upper limit on the probability that the joint test accepts a round in which a criterion exceeds its
+        threshold. Example: `false_acceptance = 0.01`.
     measurements : "fresh" measures the tables again in every round. "shared" measures the tables once for all rounds (theory 5,
         shared measurements). Example: `measurements = "shared"`.
     publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
@@ -225,7 +225,7 @@ class BundleTable(SpecTable):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """Return the entries of the lists of further files by name; empty lists are omitted."""
+        """Return the lists of further files by the name of the setting. Empty lists are omitted."""
         lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
         return {name: chosen for name, chosen in lists.items() if chosen}
 
@@ -285,15 +285,16 @@ class NotPromisedTable(SpecTable):
 
 
 class MembershipTable(SpecTable):
-    """Results of guesses by an intruder who knows every other row of the file and guesses which of two rows was used.
+    """Results of guesses by an intruder who knows all rows of the file except one row, and guesses which of two rows this row
+    is.
 
     Attributes
     ----------
     seen : the parts of the release that the intruder sees.
-    guesses, right : the number of guesses, and the number of right ones.
+    guesses, right : the number of guesses, and the number of right guesses.
     low, high : a 95% interval for the share of right guesses.
     allowed_by_epsilon, allowed_by_noise : the largest share of right guesses that is possible under the guarantee, and under
-        the stated noise of the tables; the second is None if the intruder sees only rows.
+        the stated noise of the tables. The second share is None if the intruder sees only rows.
     """
 
     seen: Line
@@ -344,7 +345,7 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results that the card shows: for the column that was guessed best, and for whole rows."""
+        """Return the results that the card shows. These are for the column that was guessed best, and for whole rows."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
@@ -377,9 +378,7 @@ CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA = "configuration.schema.json", "acceptan
 
 
 def schema_text(name: str) -> str:
-    """Return the text of a JSON Schema for editors. The models below are the source of the schemas, which are made when the
-    program is built.
-    """
+    """Return the text of a JSON Schema for editors. Schemas are made from the models below when the program is built."""
     return resource(f"configs/{name}").read_text(encoding="utf-8")
 
 
@@ -484,7 +483,7 @@ class ReleaseFile(SpecTable):
 
     @property
     def linked(self) -> Linked | None:
-        """Return which columns of a record belong to a root and which to its members; None without [members]."""
+        """Return the assignment of the columns of a record to the root and to its members; None without [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:

@@ -79,8 +79,8 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield the rule that a member has values exactly if the member exists. A value may be missing if missing values have a
-    bin.
+    """Yield the rule that values in a slot are present if the member exists, and absent if not. A value of an existing member
+    may be missing if missing values have a bin.
     """
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
@@ -128,7 +128,7 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     """Return a rule that counts members, with the columns of every member written out.
 
     Members beyond the cap cannot be counted. So a root with the largest number of members may have more members than are
-    counted, and a condition that a count is small does not apply to this root.
+    counted. A condition that a count is small does not apply to such a root.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)
@@ -202,8 +202,8 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns, with a column for each level before the column of the smallest areas, and the rules that connect
-    the levels.
+    """Return the columns, and the rules that connect the levels. The column of each level comes before the column of the
+    smallest areas.
     """
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
@@ -231,7 +231,9 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level. The rules ensure that a row's area on this level contains its smallest area."""
+    """Yield a rule for each area of a level. The rules ensure that a row's area on this level contains the row's smallest
+    area.
+    """
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -272,9 +274,7 @@ class IndicatorColumn(ColumnTable):
 def with_indicators(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns, with a column for each group of indicators behind all other columns, and the rules for these
-    columns.
-    """
+    """Return the columns, followed by a column for each group of indicators. Also return the rules for the new columns."""
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}
@@ -289,8 +289,8 @@ def with_indicators(
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
-    """Return the column that says which indicators a row has, and the indicators of each category except the last, "3 or
-    more".
+    """Return the column that says which indicators a row has. Also return the indicators of each category, except of the last
+    category ("3 or more").
     """
     sizes = range(min(most, len(marks) + 1))
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
@@ -310,8 +310,8 @@ def _or_more(most: int) -> str:
 
 
 def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield, for each indicator, the rules that a row has the indicator if its category names it, and does not have it if
-    its category names other indicators or none.
+    """Yield the rules for each indicator. A row has the indicator if the row's category names it. A row does not have the
+    indicator if its category names only other indicators, or none.
     """
     for column, condition in marked.items():
         holding = ", ".join(_quoted(label) for label, those in sets.items() if column in those)

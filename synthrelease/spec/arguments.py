@@ -1,8 +1,8 @@
-"""Say how the command line shows the arguments of a command.
+"""Define how the command line shows the arguments of a command.
 
 The section "Attributes" of a request (`spec.requests`) has the help texts of its options. For a command without a request, the
-section "Parameters" of its function has them. An `Option` beside the type adds facts that name and type do not contain: the
-metavariable, limits, another name. Parameters of many commands are described here:
+section "Parameters" of its function has them. An `Option` beside the type adds facts that the name and the type do not
+contain, such as limits or another name. Parameters of many commands are described here:
 
 Parameters
 ----------

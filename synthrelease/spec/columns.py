@@ -387,8 +387,8 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return the columns. A column that counts indicators also gets, for each counted column, the atomic bins that stand for
-    an indicator.
+    """Return the columns. A column that counts indicators also gets, for each counted column, the atomic bins in which the
+    indicator applies.
     """
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
@@ -496,7 +496,7 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return the formats of the dates in `source` and in `minus`. The result is None for a column without such dates."""
+    """Return the formats of the dates in `source` and in `minus`. A format is None if there are no such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError("minus_format", "this setting only with minus, as the format of its dates", repr(table.minus_format))
@@ -589,8 +589,8 @@ def _atoms(
 ) -> tuple[IntervalBin, ...]:
     """Return the atomic bins between the inner edges. The first and the last bin reach to the bounds.
 
-    The representative value of a bin is its middle. With a grid, it is the value of the grid in the bin that is nearest to the
-    middle of the bin.
+    The representative value of a bin is its middle. With a grid, it is the grid value in the bin that is nearest to this
+    middle.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []

@@ -38,8 +38,8 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each level with the level below. An area lies in one area of the level above, so the level below determines the
-        level.
+        """Pairs of a level and the next level below it. Each area lies in one area of the level above, so the level below
+        determines the level above.
         """
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
@@ -129,7 +129,7 @@ class Marks:
 
     Attributes
     ----------
-    groups : by the column of a group, each column of indicators with its categories that stand for an indicator.
+    groups : by the column of a group, its columns of indicators, each with the categories for which the indicator applies.
     """
 
     groups: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -146,8 +146,8 @@ class Marks:
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the columns of groups of indicators. Adds a problem if a bin mixes categories that stand for an indicator with
-    other categories.
+    """Return the columns of groups of indicators. Adds a problem if a bin has both categories for which the indicator applies
+    and other categories.
     """
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
@@ -168,7 +168,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the counted columns, and in the categories that stand for an indicator."""
+    """Add a problem for each mistake in the counted columns, and in the categories for which an indicator applies."""
     if release.linked is not None:
         problems.add("marks", "no such table with [members]", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:

@@ -173,9 +173,7 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration as it is written, without the additions of options. The levels in the rules of the
-        configuration are written out.
-        """
+        """Return the configuration without the columns and rules that options add. Levels in its rules are written out."""
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
@@ -232,8 +230,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria (None for a faulty one) and their mistakes. These are reported after the mistakes of the
-        schema.
+        """Return the criteria, with None for a faulty criterion, and their mistakes. The mistakes are reported after the
+        mistakes of the schema.
         """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):

@@ -30,7 +30,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
     """Return sentences on the protection of roots with members, and on the members that are used if a root has too many.
 
     The choice of members is a function of the root's own rows, so the guarantee holds for any order (theory 1.10, roots with
-    their members). An order by released values is allowed, but then statistics of these columns describe only the first
+    their members). Members may be ordered by released values. Statistics of these columns then describe only the first
     members.
     """
     protected = _PROTECTED + f" All {without_key(linked.missing_keys)} are excluded." * bool(linked.missing_keys)

@@ -52,7 +52,7 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that other columns determine in every row because of an option. Each of these columns comes with the columns
+        """Columns that, because of an option, are functions of other columns in every row. Each column comes with the columns
         that determine it.
         """
         of_areas = () if self.geography is None else self.geography.functions
@@ -122,7 +122,7 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
 
 
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
-    """Add a problem if a catalogue requires the address of the release, and the card has none."""
+    """Add a problem if a catalogue requires the address of the release, but the card has no address."""
     if "dcat" in chosen and not card.url:
         problems.add("card.url", "the address from which the release is available, because DCAT-AP requires it", "none")
 

@@ -102,7 +102,7 @@ def _formats_of(column: Column) -> list[str]:
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     """Return a digest of everything in the configuration that decides which rows of a file are kept.
 
-    Rules use released names and categories. So the digest covers the names, and which text of the file is which category.
+    Rules use released names and categories. So the digest covers the names, and the category of each text in the file.
     """
     read: list[list[object]] = [
         [column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.missing, column.outside]
@@ -119,7 +119,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
-    """Return each string of the file that stands for a category, with the category."""
+    """Return the category of each string of the file."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
@@ -208,7 +208,7 @@ WHICH_ROW = (
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the key of persons is released, and for each setting that does not work with several rows of a
+    """Add a problem if the key of persons is released. Add a problem for each setting that does not allow several rows of a
     person.
     """
     unit = release.unit
@@ -244,7 +244,7 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def without_key(missing_keys: Sequence[str]) -> str:
-    """Return the words for rows without a key, with the texts of the key that mean that there is none."""
+    """Return the words for rows without a key, with the texts that mean "no key"."""
     keys = "the key" if len(missing_keys) == 1 else "the keys"
     return "rows without a key" + f" (and with {keys} {listing(missing_keys)})" * bool(missing_keys)
 

@@ -225,7 +225,7 @@ class ReleaseSpec:
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """Return the answers of the shared measurements to criteria; None if `measured` is None."""
+        """Return the object that computes criterion values from the shared measurements; None if `measured` is None."""
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -259,7 +259,7 @@ class ReleaseSpec:
 
     @property
     def unstated(self) -> list[str]:
-        """Return the missing texts of the data card, as paths of the configuration."""
+        """Return the paths in the configuration of the texts that the data card lacks."""
         texts = self.card.texts(self.card.language)
         described = self.description.strip() or (texts is not None and texts.summary)
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]

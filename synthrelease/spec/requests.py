@@ -1,6 +1,7 @@
 """Define the arguments of a command as one frozen value, which the Python function, the command and the desk share.
 
-`spec.arguments` says how the command line shows the arguments. It stands apart, so that commands without a request load less.
+`spec.arguments` defines how the command line shows the arguments. It is a separate module, so that commands without a request
+load less code.
 """
 
 from __future__ import annotations

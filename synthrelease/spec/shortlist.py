@@ -71,7 +71,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """Yield the results that forbid a release. Each has what was expected and what was found.
+        """Yield the results that forbid a release. Each result has the expected value and the value found.
 
         A result that the publisher has declared in [not_promised] does not count.
 
@@ -134,7 +134,9 @@ class PlanTable(SpecTable):
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification is the rehearsed one and has this cost, this generation budget and these rounds."""
+        """Return whether the specification is the rehearsed specification, with this cost, this generation budget and these
+        rounds.
+        """
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 

@@ -157,7 +157,8 @@ _TIED = "bins into which a row of another bin can be moved (no rule decides this
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names, except mistakes that its columns alone show.
+    """Yield the mistakes in the bins that a generator names. Mistakes that the generator's columns alone show are not
+    repeated.
 
     Parameters
     ----------
@@ -180,8 +181,8 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Add a problem if a generator names rare bins of the target of a measured regression line. The line would describe only
-    the other rows.
+    """Add a problem if a generator names rare bins of the target of a measured regression line. Such a line would describe
+    only the rows outside these bins.
     """
     for generator in space.generators:
         layout = space.common.layout
@@ -336,9 +337,9 @@ def _generator_mistakes(
     synthetic: Plausibility,
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
-    """Yield mistakes in a generator by itself, in combination with [selection], or in comparison with the first generator.
-
-    Only the first kind of mistake is reported, because the others may follow from it.
+    """Yield the mistakes of a generator. Its settings are checked alone, then in combination with [selection], then in
+    comparison with the first generator. Only the mistakes of the first failed check are reported, because later mistakes may
+    follow from them.
     """
     where_first, other = first
     shared, published = selection.measurements == "shared", selection.publish_measurements
@@ -384,8 +385,8 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add every combination of the listed hyperparameters to `combinations`: an instance of its class, with its path in the
-    file.
+    """Add every combination of the listed hyperparameters to `combinations`. Each entry has an instance of the class, and the
+    path of its table in the file.
     """
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:

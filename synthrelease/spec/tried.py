@@ -85,9 +85,7 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """The result if the two files were changed since they were tried. The result has the command that tried them, and the
-    changed parts.
-    """
+    """The result if the two files were changed since they were tried: the command that tried them, and the changed parts."""
 
     by: str
     parts: str
@@ -100,8 +98,8 @@ def beside(config: str | Path) -> Path:
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
     """Write the record beside the configuration. The new record replaces an earlier record.
 
-    Nothing is written beside files that come with synthrelease, or into a folder without permission to write. For such files,
-    the shortlist says what was rehearsed.
+    No record is written for files that come with synthrelease, or in a folder without permission to write. For such files, the
+    shortlist says what was rehearsed.
 
     Parameters
     ----------
@@ -266,7 +264,9 @@ def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
 
 
 def _read(path: Path) -> TrialRecord:
-    """Read a stored record. Raises SpecError if the record cannot be read, because then it is unknown what was tried."""
+    """Read a stored record. Raises SpecError if the record cannot be read, because it is then unknown which files were
+    tried.
+    """
     expected = "the record that a draft or a rehearsal wrote about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())

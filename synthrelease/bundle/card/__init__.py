@@ -1,6 +1,7 @@
 """Write the data card: README.html, README.md and pages in other languages, from release.json and the released table.
 
-This module holds the sentences of the part for everyone. `plan` prints some of them without loading a template.
+This module has the sentences of the card's part for everyone. `plan` prints some of these sentences without loading a
+template.
 """
 
 from __future__ import annotations

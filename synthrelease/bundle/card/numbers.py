@@ -72,12 +72,12 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return a text of the card: the macro `name` of templates/said.txt, filled with these values."""
+    """Return a text of the card. It is the macro `name` of templates/said.txt, filled with these values."""
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
 def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
-    """Return a text of the card as its paragraphs: the macro `name` of templates/said.txt, filled with these values."""
+    """Return a text of the card as paragraphs. It is the macro `name` of templates/said.txt, filled with these values."""
     return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
@@ -143,7 +143,7 @@ def markdown(text: object) -> Markup:
 
 
 def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
-    """Return the title of a column, or the titles of several columns with a cross between two."""
+    """Return the title of a column, or the titles of several columns with a multiplication sign between them."""
     return title_of(names) if isinstance(names, str) else " × ".join(map(title_of, names))
 
 
@@ -238,7 +238,8 @@ def probability(exact: str) -> str:
 
 
 def program(document: ReleaseDocument) -> str:
-    """Return the name and version of the program that reads the release, with the publisher's address for it.
+    """Return the name and version of the program that reads the release, and the address that the publisher gives for the
+    program.
 
     No package index is named, because anybody could upload a package of that name.
     """
@@ -253,10 +254,10 @@ _SAYS_SO = ("synthetic", "סינתט")
 
 
 def labelled_title(document: ReleaseDocument) -> str:
-    """Return the publisher's title, with "(synthetic data)" at its end unless the title says so already."""
+    """Return the publisher's title. "(synthetic data)" is added at its end, unless the title says so already."""
     return labelled(document.card.title or document.title)
 
 
 def labelled(title: str) -> str:
-    """Return a title, with "(synthetic data)" at its end unless the title says so already."""
+    """Return a title. "(synthetic data)" is added at its end, unless the title says so already."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

@@ -103,7 +103,7 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers and texts that the part for everyone shows in every language.
+    """Return the numbers and texts that the card's part for everyone shows in every language.
 
     Parameters
     ----------

@@ -57,9 +57,9 @@ class AssociationLines:
     Attributes
     ----------
     pairs : the pairs of columns whose association the rows preserve.
-    first, others : these pairs by column. The pairs in `first` are on the first screen; readers can unfold the pairs in
-        `others`.
-    triples : some of the triples whose joint association the rows preserve.
+    first, others : the same pairs, listed by column. The pairs in `first` are on the first screen. Readers can unfold the
+        pairs in `others`.
+    triples : some of the triples of columns whose joint association the rows preserve.
     apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
     """
@@ -105,8 +105,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return a part of a sentence. The text names the associations in a question that the rows do not preserve, or preserve
-    only for some members. The result may be empty.
+    """Return a part of a sentence that names the associations in a question that the rows do not preserve, or preserve only
+    for some members. The result may be empty.
     """
     if associations is None:
         return ""
@@ -134,7 +134,7 @@ _COUNTING = 0.001  # Probability that the number of rows that pass the rules is 
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Return the explanation of the bands in the pictures; empty if there are no bands."""
+    """Return the explanation of the error bands in the pictures; empty if there are no bands."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -179,10 +179,10 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
     one draw of weight `minimum_count`. Every other row counts as one draw of weight 1.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
-    rows (theory 7.1, minimum count). Each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a sum, in
-    addition to k for its own rows as independent draws. The sum is k (m - k + 1). It is at most k m, the variance for blocks of
-    m equal rows with one draw each. Cells that had m rows before the projection count as blocks, too. So, apart from chance,
-    the true effective size is not smaller than the result.
+    rows (theory 7.1, minimum count). The projection of such a cell adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a
+    sum. Its own k rows, as independent draws, add k. Together this is k (m - k + 1), which is at most k m. For blocks of m
+    equal rows with one draw each, the variance is k m. Cells that had m rows before the projection count as blocks, too. So,
+    apart from chance, the true effective size is not smaller than the result.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())
@@ -209,9 +209,9 @@ def sentences(document: ReleaseDocument) -> Sequence[str]:
 def measured_alone(document: ReleaseDocument) -> list[str]:
     """Return the columns that no table or sum of the model contains together with another column.
 
-    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
-    tables, for a release with several models, or for a model with a public table. In these cases columns may be associated
-    without a common noisy table. A column of members counts for all slots.
+    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with
+    unknown tables, for a release with several models, or for a model with a public table. In these three cases, columns may be
+    associated without a common noisy table. A column of members counts for all slots.
     """
     together = _together(document)
     if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
@@ -452,8 +452,8 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the published information about excluded records, which contribute no row. The result is None if nothing is
-    published about such records.
+    """Return the published information about excluded records. The released table uses no row of such records. The result is
+    None if nothing is published about them.
     """
     domain = document.domain
     return RowsLeftOut.told(
@@ -555,11 +555,12 @@ largest probability after the release."""
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the paragraphs, with headings, that explain the guarantee in the terms of data protection: singling out, linking,
-    inference.
+    """Return the paragraphs, with headings, that explain the guarantee in the terms of data protection law: singling out,
+    linking, inference.
 
-    The paragraphs speak of a person if the release gives a guarantee for a whole person, otherwise of a record. If delta is not
-    0, only the guess between two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
+    The paragraphs are about a person if the release gives a guarantee for a whole person. Otherwise they are about a record.
+    If delta is not 0, only the guess between two equally likely files has a bound that holds without exception (theory 1.4,
+    two worlds).
     """
     person = document.guarantee.person
     whole = person.epsilon_exact is not None and person.delta_exact is not None
@@ -582,8 +583,8 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 
 def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
-    """Return a paragraph for each attack on public rows, with the bound that epsilon gives. If no attacks are stored, return a
-    sentence that says so.
+    """Return a paragraph for each attack on public rows, with the upper bound on success that follows from epsilon. If no
+    attacks are stored, return a sentence that says so.
 
     Parameters
     ----------
@@ -604,7 +605,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the column and the label of every bin that the drawn generator counted separately.
+    """Return the column and the label of every rare bin that the drawn generator counted separately.
 
     The label is empty for a column of members, and if the released bins differ from the measured bins.
     """
@@ -631,7 +632,8 @@ PART = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of counts in the rows. Where these errors are large, readers should use estimates instead of rows.
+    """The errors of counts that are computed from the released rows. If these errors are large, readers should use estimates
+    instead of rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Run the part of a verification that stands alone. It checks release.json, the tables and the published specification.
+"""Run the independent part of a verification, which checks release.json, the tables and the published specification.
 
 This module imports nothing that makes a release or writes a bundle, and no generator. So a reader who wants to trust `verify`
 can read it with all its imports (docs/architecture.md, what stands alone).
@@ -306,7 +306,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far, after a check on which all others depend has failed."""
+    """Return the checks so far. They are returned when a check has failed on which all other checks depend."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -340,7 +340,9 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
-    """Check that every listed file exists and that there is no other file, which a reader could mistake for a checked file."""
+    """Check that every listed file exists and that there is no other file. A reader could mistake another file for a checked
+    file.
+    """
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: release.json does not name this file" for name in strangers]
     yield Check(name="files", found=f"release.json names all {len(files)} files", problems=tuple(problems))

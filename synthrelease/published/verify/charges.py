@@ -45,8 +45,8 @@ from synthrelease.published.verify.checks import Check
 def pieces(document: ReleaseDocument) -> Iterator[str]:
     """Yield problems of the charge tree that concern random pieces of the rows.
 
-    If rows were divided, the tree must have one node below its root that takes the larger loss of the two pieces, with a part
-    for each piece. Otherwise the tree must have no such node.
+    If rows were divided, the tree must have one node below its root with a part for each piece. The cost of this node is the
+    larger cost of the two pieces. Otherwise the tree must have no such node.
     """
     root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
@@ -71,8 +71,8 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Check that every node follows from its parts, that the root equals the guarantee, and that each criterion has its
-    stated charge.
+    """Check that the cost of every node follows from its parts, that the root equals the guarantee, and that each criterion
+    has its stated charge.
     """
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]

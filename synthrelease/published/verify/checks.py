@@ -35,12 +35,13 @@ class Check:
     Attributes
     ----------
     name : name of the check.
-    found : the result of a check without problems, in a line.
+    found : one line of text with the result of a check without problems.
     problems : the problems, one sentence each; empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
     limits : sentences on what could not be checked in this bundle; the verification prints them at the end.
-    absent : whether there is nothing to check, for example no signature. This is not a problem, but it shows nothing.
-    unknown : whether the check needs a package that is not installed or trusted here, so that it shows nothing.
+    absent : whether there is nothing to check, for example no signature. This is not a problem, but such a check proves
+        nothing.
+    unknown : whether the check needs a package that is not installed or trusted here. Such a check proves nothing.
     """
 
     name: str
@@ -101,7 +102,9 @@ class Report:
 
     @property
     def unknown(self) -> bool:
-        """Return whether there is no problem, but some checks need a package that is not installed or not trusted here."""
+        """Return whether the checks found no problem, but some checks need a package that is not installed or not trusted
+        here.
+        """
         return not self.passed and all(check.passed or check.unknown for check in self.checks)
 
     @property
@@ -113,8 +116,8 @@ class Report:
 
     @property
     def closing(self) -> str:
-        """Return the closing sentences of a verification without problems: what the verification shows, and what it does not
-        show.
+        """Return the closing sentences of a verification without problems. They state what the verification shows, and what it
+        does not show.
         """
         how_far = f" ({' and '.join(self.left_out)} not checked)" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
@@ -209,7 +212,8 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Refuse a key or commitment that lies in a folder which it should confirm. Whoever made the folder put it there.
+    """Refuse a key or commitment that lies in a folder that it should confirm. The maker of the folder could have put it
+    there.
 
     A link into the folder is refused, too. A copy of a file in the folder cannot be recognised.
     """

@@ -1,5 +1,6 @@
-"""Check the questions that were measured directly: their charges, and their answers, which separate code computes again
-from the published sums."""
+"""Check the questions that were measured directly: their charges and their answers. Separate code computes the answers again
+from the published sums.
+"""
 
 from __future__ import annotations
 

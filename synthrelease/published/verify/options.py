@@ -134,7 +134,7 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
 
 
 def of_split(part: SplitPart) -> Check:
-    """Return a check that only states which piece was read."""
+    """Return a check that only states the number of the piece that was read."""
     return Check(name="split", found=f"piece {part.piece} of {part.of}, by the record number {part.by}")
 
 
@@ -318,7 +318,9 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Check the guarantee for a member of the population. No other part may imply that the file is another kind of sample."""
+    """Check the guarantee for a member of the population. No other part may imply that the file is not a simple random
+    sample.
+    """
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"the file has {part.sampled} of {part.size} records; epsilon {epsilon} for a member of the population"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
@@ -344,7 +346,7 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
 
 
 def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check each row of each copy. Donors are drawn at random, so the check is only that a possible donor exists."""
+    """Check each row of each copy. Donors are drawn at random, so the check can only show that a possible donor exists."""
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
     summary = f"{0 if part.failed else part.copies} copies with the observed values of data.csv; each other value has a donor"

@@ -1,8 +1,8 @@
 """Check that the parts of a Parquet file leave no gaps in which bytes could be hidden.
 
-Readers follow the offsets in the footer. So nobody sees bytes before the footer, between two columns, or behind the last page
-of a column. The layout follows https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the footer, its
-length, "PAR1".
+Readers follow the offsets in the footer. So no reader sees extra bytes before the footer, between two columns, or after the
+last page of a column. The layout follows https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the
+footer, its length, "PAR1".
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _VARINT = 10  # Largest number of bytes of an integer of variable length
 
 
 class OtherBytes(Exception):
-    """Raised if the bytes at the place of a page are not a page."""
+    """Raised if the bytes at the position of a page are not a page."""
 
 
 def room_problems(content: Content) -> Iterator[str]:
     """Yield problems with the order of the parts of a Parquet file whose rows could be read.
 
-    Some bytes are not checked: values in statistics, bytes behind the values of a page, and bytes between fields of the footer.
+    Some bytes are not checked: values in statistics, bytes after the values of a page, and bytes between fields of the footer.
     """
     import pyarrow.parquet as pq
 

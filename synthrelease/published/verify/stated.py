@@ -1,4 +1,4 @@
-"""Compare release.json with the published specification, in code that shares nothing with the code that plans a release.
+"""Compare release.json with the published specification. This code is independent of the code that plans a release.
 
 The two files are read by the models of their tables alone, without any class of a criterion or a generator. Another check,
 which uses these classes, shows that the whole plan follows from the specification (`bundle.verify_plan`).
@@ -92,7 +92,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return sentences on what a matching commitment shows, and whether the commitment covers the specification."""
+    """Return sentences on the facts that a matching commitment shows, and whether the commitment covers the specification."""
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
@@ -115,8 +115,8 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the facts that differ, among the facts that are fixed for every year. A second release of the committed year
-    needs its own commitment.
+    """Yield the differences in the facts that are fixed for every year. A second release of the committed year needs its own
+    commitment.
     """
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
@@ -131,7 +131,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the facts that differ, among the facts that are fixed for this run."""
+    """Yield the differences in the facts that are fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: its digest is not {part.specification[:16]}..., which is the digest in"
