@@ -49,7 +49,7 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A column of a public file for which criteria are drafted, with its released bins.
+    """A column of a public file, with its released bins. Criteria are drafted for this column.
 
     Attributes
     ----------

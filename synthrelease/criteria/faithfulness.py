@@ -57,8 +57,9 @@ class Faithfulness(Criterion):
     exact_around : for a numeric column of `within_one_bin`, an important value, such as a legal limit. If this value lies
         strictly inside a bin, a row in this bin is similar only to rows in the same bin. Example: `exact_around = { mother_age
         = 37 }`.
-    any_order : with [members], true compares the members of two roots in any order. The program first sorts the members of each
-        root by the compared columns. So every member must have the same compared columns. Example: `any_order = true`.
+    any_order : if true, the order of the members of a root does not matter in the comparison. This setting needs [members].
+        The program first sorts the members of each root by the compared columns. So every member must have the same
+        compared columns. Example: `any_order = true`.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class Design(MomentGrid):
 
         Parameters
         ----------
-        possible : (n_cells,) False if the public raw rules exclude every record of the cell.
+        possible : an (n_cells,) mask, False where the public raw rules exclude every record of the cell.
         prior : a public guess; None for the middles of the ranges.
         limits : None if original values are replaced by representative values.
         """

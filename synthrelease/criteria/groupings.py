@@ -212,9 +212,9 @@ class InGroups(OfMembers):
     Attributes
     ----------
     column : the column that is compared. Example: `column = "income"`.
-    by : the columns to group by, one grouping for each column. A column in [groups] is grouped by the groups that [groups]
-        states. Example: `by = ["age", "sex"]`.
-    overall : true also compares all rows together. Example: `overall = false`, `by = ["age"]`.
+    by : the columns to group by, each separately. A column in [groups] is grouped by the groups that [groups] states.
+        Example: `by = ["age", "sex"]`.
+    overall : if true, the criterion also compares all rows together. Example: `overall = false`, `by = ["age"]`.
     """
 
     column: AboutColumn

@@ -65,13 +65,13 @@ class ConditionalMean(InGroups):
 
     Each value is rounded to a grid point that is a function of the value's record alone.
 
-    Rounding: a value counts as its difference from the middle of the range. This is a public function of its atomic bin, and at
-    most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a group in each bin is an exact integer,
-    products with it have relative errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the
-    error of the criterion value is below `mean_error`, which is 2^-50 of the width, however far from 0 the range lies. The
-    sensitivity is at least the width / n, and a grid step is above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b
-    <= 2^47 up to 2^40 rows (`grid_bits`). So a quarter of a step is above 2^-50 of the width. Ranges that are too narrow or too
-    wide for floating-point numbers are refused.
+    Rounding: a value counts as its difference from the middle of the range. This difference is a public function of the
+    atomic bin of the value, and at most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a
+    group in each bin is an exact integer, products with it have relative errors of at most 2^-53, and their sum is
+    correctly rounded in any order (math.fsum). So the error of the criterion value is below `mean_error`, which is 2^-50 of
+    the width, however far from 0 the range lies. The sensitivity is at least the width / n, and a grid step is above 2^-(b
+    + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to 2^40 rows (`grid_bits`). So a quarter of a step is
+    above 2^-50 of the width. Ranges that are too narrow or too wide for floating-point numbers are refused.
 
     Attributes
     ----------
@@ -79,9 +79,9 @@ class ConditionalMean(InGroups):
     values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the representative
         values of the released bins, as Hod & Canetti (2024) do. With "bins", the criterion does not detect differences within a
         bin. Example: `values = "bins"`.
-    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
-        bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
+    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
+        groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
+    overall : if true, the criterion also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
     range : The lowest and the highest value. A value outside these limits counts as the nearer limit, so a narrow range
         compares means of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
     size_margin : a public bound T on the error of the share of rows in a group. Group v of the private rows is resized to m_v =
@@ -302,9 +302,9 @@ class ConditionalMedian(InGroups):
     Attributes
     ----------
     column : the column whose medians are compared. The bins of this column have an order. Example: `column = "income"`.
-    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
-        bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : true also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
+    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
+        groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
+    overall : if true, the criterion also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
     within : the largest accepted distance between the quantiles of the file and of the release, in bins; 0 requires the same
         bin. Example: `within = 1`.
     quantiles : the quantiles that are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.

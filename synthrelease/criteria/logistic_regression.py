@@ -193,8 +193,10 @@ class _Steps(LogisticStep):
 
         Parameters
         ----------
-        limits : for each feature and then the outcome, (n_bins,) the values that records of each bin can have.
-        possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
+        limits : for each feature and then the outcome, the values that records of each bin can have, as (n_bins,)
+            intervals.
+        possible : an (n_cells,) mask, False where the rules exclude every record of the cell; the target's bins vary
+            fastest.
         """
         from synthrelease.criteria.records_mechanism import probability
 

@@ -416,8 +416,8 @@ class QuantileMarginalError(TypicalMarginalError):
 
     Attributes
     ----------
-    quantile : the q of the quantile, above 0 and at most 1. With 1, the criterion is the largest distance. Example: `quantile =
-        0.95`.
+    quantile : the share q of the tables, above 0 and at most 1. With 1, the criterion is the largest distance. Example:
+        `quantile = 0.95`.
 
     Examples
     --------
@@ -486,8 +486,8 @@ class WeightedMarginalError(MarginalCriterion):
 
     Attributes
     ----------
-    weight : the column with the weights: a design weight in public classes, each with a representative value of at least 0.
-        Example: `weight = "design_weight"`.
+    weight : the column with the design weights. Its bins are public classes of weights, each with a representative value of
+        at least 0. Example: `weight = "design_weight"`.
 
     Examples
     --------

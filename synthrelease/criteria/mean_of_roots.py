@@ -66,9 +66,9 @@ class MeanOfRoots(Criterion):
     range : The lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with the width of
         the range. For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number =
         "sum"`.
-    by : the columns of roots whose bins are the groups, one grouping for each column. If [groups] has the column, the groups
-        are the bins of [groups]. Example: `by = ["town"]`.
-    overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
+    by : the columns of roots to group by, each separately. The groups are the bins of the column. If [groups] has the
+        column, the groups are the bins of [groups]. Example: `by = ["town"]`.
+    overall : if true, the criterion also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
     values : "own" uses the exact values of private members, on the grid of the column (`step`). "bins" uses the representative
         values of the released bins. Example: `values = "bins"`.
 

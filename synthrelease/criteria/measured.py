@@ -296,7 +296,8 @@ _ROOM = 1e-9  # Margin for the rounding of floats: absolute for a moment (which 
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Return the sums that regressions need, of all columns and of the products of two columns, in steps of the grid.
+    """Return the sums that regressions need, in steps of the grid: the sum of each column, and of each product of two
+    columns.
 
     Parameters
     ----------

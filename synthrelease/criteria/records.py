@@ -105,7 +105,7 @@ class NewtonResult:
 
     Attributes
     ----------
-    at : (k,) the parameters.
+    at : the (k,) parameters at this point.
     gradient, information : (k,) the first derivatives at this point, and the (k, k) negative second derivatives.
     reached : True if the next step was small enough; False if the search ended after `most_steps` steps.
     """

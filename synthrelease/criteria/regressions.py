@@ -453,8 +453,9 @@ class _Step(LinearStep):
 
         Parameters
         ----------
-        limits : for each feature and then the target, (n_bins,) the values that records of each bin can have.
-        possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
+        limits : for each feature and then the target, the values that records of each bin can have, as (n_bins,) intervals.
+        possible : an (n_cells,) mask, False where the rules exclude every record of the cell; the target's bins vary
+            fastest.
         """
         parts = self.units.of_limits(limits[:-1])
         steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())

@@ -201,9 +201,10 @@ class KolmogorovDistance(SharesInGroups):
     Attributes
     ----------
     column : the column whose distributions are compared. The bins of this column have an order. Example: `column = "income"`.
-    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
-        bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
+    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
+        groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
+    overall : if true, the criterion also compares the distribution over all rows. Example: `overall = false`, `by =
+        ["age"]`.
 
     Examples
     --------
@@ -268,9 +269,10 @@ class DifferenceInProportions(SharesInGroups):
     column : the column of the condition. Example: `column = "hospital"`.
     bins : the labels of the bins that meet the condition. These are bins of [groups], if [groups] has the column, and otherwise
         bins that every alternative has. Example: `bins = ["yes"]`.
-    by : the columns whose bins are the groups, one grouping for each column. If [groups] has the column, the groups are the
-        bins of [groups]. Example: `by = ["diabetes"]`.
-    overall : true also compares the share among all rows. Example: `overall = false`, `by = ["diabetes"]`.
+    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
+        groups are the bins of [groups]. Example: `by = ["diabetes"]`.
+    overall : if true, the criterion also compares the share among all rows. Example: `overall = false`, `by =
+        ["diabetes"]`.
 
     Examples
     --------

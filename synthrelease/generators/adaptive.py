@@ -445,7 +445,7 @@ class AdaptiveGenerator(Generator):
     prior : a public file with the columns of the private file; its path is relative to the configuration. The model starts from
         this file. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an
         earlier release of the same series. Example: `prior = "../public.csv"`.
-    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
+    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [50, 300]`.
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
@@ -514,8 +514,8 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the associations that a fit may measure. With a prior or a term "all N-way", every table may be measured;
-        otherwise, the named tables.
+        """Return the associations that a fit may measure. With a prior or a term "all N-way", every table may be measured.
+        Otherwise only the named tables may be measured.
 
         A prior may associate any two columns.
         """
@@ -646,9 +646,9 @@ class AdaptivePure(AdaptiveGenerator):
 
         Privacy
         -------
-        A fit is eps-DP, with eps = pure_epsilon(charge). Neighbours differ by replacing one record. Tables have l1 sensitivity
-        2 and get discrete Laplace noise. The score of a choice has sensitivity 2 times the weight of the table. The parts of
-        the budget add up to at most eps (`adaptive_mechanism`; theory 12.11, adaptive generators).
+        A fit is eps-DP with eps = pure_epsilon(charge). Neighbours differ by replacing one record. Tables have l1
+        sensitivity 2 and get discrete Laplace noise. The score of a choice has sensitivity 2 times the weight of the table.
+        The parts of the budget add up to at most eps (`adaptive_mechanism`; theory 12.11, adaptive generators).
         """
         from synthrelease.generators.adaptive_mechanism import Laplace
 

@@ -221,8 +221,8 @@ class ExactlyGaussian(Gaussian):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon, rounded down, of an exponential mechanism whose Gaussian cost is the part (theory 9.15,
-        Gaussian price of a choice).
+        """Return the epsilon, rounded down, of an exponential mechanism whose Gaussian cost is this part of the budget
+        (theory 9.15, Gaussian price of a choice).
         """
         return choice_epsilon(part)
 

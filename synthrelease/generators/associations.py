@@ -4,10 +4,10 @@ are used.
 Three public facts determine the answer (theory 12.15, associations that rows carry):
 
 - The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. In two
-  exceptions the table is **mostly noise**. First, because of the noise alone, independent columns would show a stronger
-  association than these columns have, and than independent columns show by chance (`noise_strength`). Second, the prior is so
-  strong that the fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also mostly
-  noise if the mean noise of a cell exceeds its mean number of rows.
+  exceptions the table is **mostly noise**. First, the noise alone would make independent columns look more associated than
+  these columns are, and more associated than independent columns look by chance (`noise_strength`). Second, the prior is so
+  strong that the fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also
+  mostly noise if the mean noise of a cell exceeds its mean number of rows.
 - The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
   them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
   part**: only the part of its association that the separating columns explain.

@@ -247,7 +247,7 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return whether a part is true for each record, and whether the part is false."""
+    """Return two arrays, which say for each record whether a part is true, and whether the part is false."""
     true, false = (replace(rule, rule=wanted).forbidden(list(digits)) for wanted in (part, Not(part)))
     return true, false
 

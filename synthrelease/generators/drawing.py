@@ -138,8 +138,8 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 
 def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
-    """Return the largest Pr[X >= h] over all G for which X >= h means X K - m G > distance, for each h from 1 to m. X is the
-    count in a simple random sample of m of K = `rows` rows.
+    """For each h from 1 to m, return the largest Pr[X >= h] over all G with h K - m G > distance. G of the K = `rows` rows
+    satisfy a condition, and X is the number of such rows in a simple random sample of m rows.
 
     For a fixed h the probability increases with G, so only the largest G of each h is needed. This G is below K. If this G
     is negative, no G leads to the event, and the probability is 0.

@@ -194,8 +194,8 @@ class AdversarialGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions of generated rows. A condition is given by the (rows,) columns of the conditions, and the (rows,) bins of
-    these columns.
+    """The conditions of generated rows. A condition names one column and one of its bins. The columns and the bins are
+    (rows,) arrays.
     """
 
     columns: np.ndarray

@@ -136,7 +136,7 @@ class MarginalsGenerator(MeasuringGenerator):
         distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = {
         release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
         "../public.csv"`.
-    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
+    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
         distribution. Example: `prior_weight = [100, 1000]`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. Even drawing adds almost
         no error to the tables of the model and costs no epsilon. It helps if there are many columns or rare bins. Without this
@@ -492,14 +492,14 @@ class Marginals(RareBinsGenerator):
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. The choice of tables is public. Replacing one record
-        decreases one count and increases another in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
-        makes table j eps_j-DP. A sum of public integer scores changes by at most the highest minus the lowest score, so
-        discrete Laplace noise with this difference / eps_i as its scale makes it eps_i-DP (theory 12.12, scored sums). If
-        the sums of a group share one noise and each has at most this sensitivity, all of them together are eps_i-DP (theory
-        9.18, one noise for many numbers). The eps_j and eps_i add up to eps (sequential composition). Rare bins that are
-        counted separately add no cost (theory 12.14, bins counted apart). Agreements of pairs together cost as much as
-        their tables would (theory 12.17, agreements of pairs).
+        The measurements are eps-DP with eps = pure_epsilon(charge); neighbours replace one record. The choice of tables is
+        public. Replacing one record decreases one count and increases another in each table. So the l1 sensitivity of a
+        table is 2, and discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. A sum of public integer scores
+        changes by at most the highest minus the lowest score, so discrete Laplace noise with this difference / eps_i as its
+        scale makes it eps_i-DP (theory 12.12, scored sums). If the sums of a group share one noise and each has at most
+        this sensitivity, all of them together are eps_i-DP (theory 9.18, one noise for many numbers). The eps_j and eps_i
+        add up to eps (sequential composition). Rare bins that are counted separately add no cost (theory 12.14, bins
+        counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 
@@ -519,11 +519,12 @@ class GaussianTables(MarginalsGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace one record. The choice of
-        tables is public. Replacing one record decreases one count and increases another in each table: squared l2 sensitivity
-        2, so rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded
-        Gaussian noise), and the rho_j add up to rho. Rare bins that are counted separately add no cost (theory 12.14, bins
-        counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
+        The measurements are rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace
+        one record. The choice of tables is public. Replacing one record decreases one count and increases another in each
+        table. So the squared l2 sensitivity of a table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j
+        sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted
+        separately add no cost (theory 12.14, bins counted apart). Agreements of pairs together cost as much as their tables
+        would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 

@@ -2,11 +2,11 @@
 
 Private: the counts of the table, and the exact values in its atomic cells. Out: `NoisyMarginal` and `NoisySum`, public.
 
-Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. The choice of tables and sums is public.
-Replacing a record decreases one count of a table and increases another: l1 sensitivity 2. A sum of public integer scores
-changes by at most the highest minus the lowest score: its stated `sensitivity` (theory 12.12, scored sums). Each of the sums
-that share one noise changes by at most its sensitivity, and together they cost eps_i (theory 9.18, one noise for many numbers).
-Costs add up by sequential composition.
+Guarantee: eps-DP, where eps is the sum of all eps_j and eps_i; neighbours replace one record. The choice of tables and sums
+is public. Replacing a record decreases one count of a table and increases another, so a table has l1 sensitivity 2. A sum
+of public integer scores changes by at most the highest minus the lowest score, which is its stated `sensitivity` (theory
+12.12, scored sums). Each of the sums that share one noise changes by at most its sensitivity, and together they cost eps_i
+(theory 9.18, one noise for many numbers). Costs add up by sequential composition.
 
 With Gaussian noise only tables are measured. Each has squared l2 sensitivity 2 and costs rho_j. Together they satisfy
 mu-Gaussian differential privacy, where mu^2 / 2 is the sum of all rho_j (theory 9.13, rounded Gaussian noise).

@@ -359,7 +359,7 @@ class ProportionalFit:
     base : one log table per clique, -inf where a cell is impossible; at least one cell must be possible.
     targets : the tables to fit.
     n : the number of rows.
-    weight : the number of records for which the prior counts.
+    weight : the weight of the prior, as a number of records.
     parameters : the starting values; zeros when omitted.
     sums : the sums to fit.
     """

@@ -313,8 +313,8 @@ class Noises:
     ----------
     laws : the distinct noise distributions.
     law : (n_noises,) the index of the distribution of each noise term.
-    count : (n_noises,) the number of independent noise terms with this distribution that are added up in each entry; 0 for a
-        value without noise.
+    count : (n_noises,) for each entry, how many independent noise terms with its distribution are added up; 0 for a value
+        without noise.
     """
 
     laws: tuple[CountNoise, ...]
@@ -456,8 +456,8 @@ def half_width(
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
-    """Return the smallest t at which the sum of parts * sin(angles * t) reaches `probability`, with precision `_EXACT` and at
-    most half of the period.
+    """Return the smallest t at which the sum of parts * sin(angles * t) reaches `probability`. The result has the precision
+    `_EXACT` and is at most half of the period.
 
     The sum is a distribution function, so it increases. The search uses secants through the last two values, and bisection if a
     secant fails. Each secant goes slightly beyond its root, so that the interval shrinks from both sides.

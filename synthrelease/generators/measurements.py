@@ -465,7 +465,7 @@ class NoisyMarginal:
     ----------
     columns : increasing indices of its columns.
     values : int64, one axis per column: counts plus independent noise.
-    cost : its epsilon or, with Gaussian noise, its rho.
+    cost : the epsilon of the table or, with Gaussian noise, its rho.
     cells : the number of noisy cells that are added up in each value; 1 before merging.
     kind : the kind of noise, whose scale follows from the cost.
     """
@@ -501,7 +501,7 @@ class NoisySum:
 
     Attributes
     ----------
-    text : its factors, as in the configuration.
+    text : the factors of the sum, written as in the configuration.
     columns : increasing indices of its columns.
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
@@ -510,8 +510,8 @@ class NoisySum:
         0.
     exact : whether `value` is the sum of `scores` over the rows plus noise. `exact` is false if bins of different scores were
         merged, or if exact values were added up.
-    own : for a sum of exact values, its factors; `scores` are then computed from representative values. `own` is None
-        otherwise.
+    own : for a sum of exact values, the factors of the sum; `scores` are then computed from representative values. None for
+        other sums.
     together : the number of successive sums that share this sum's noise (theory 9.18, one noise for many numbers).
     """
 

@@ -208,10 +208,11 @@ class Measured:
 
         Privacy
         -------
-        eps-DP, eps the epsilon of the charge, neighbours replace one record. The summed functions are public. Replacing a
-        record changes each sum by at most STEPS, so one noise makes a block eps_i-DP (theory 9.18, one noise for many numbers).
-        It changes the shares of all groups together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale 2 SHARES
-        / eps_j makes them eps_j-DP (theory 12.16, named models). All eps_i and eps_j add up to eps.
+        The measurements are eps-DP, where eps is the epsilon of the charge; neighbours replace one record. The summed
+        functions are public. Replacing a record changes each sum by at most STEPS, so one noise makes a block eps_i-DP
+        (theory 9.18, one noise for many numbers). Replacing a record changes the shares of all groups together by at most 2
+        SHARES in l1 norm. So discrete Laplace noise of scale 2 SHARES / eps_j makes these shares eps_j-DP (theory 12.16,
+        named models). All eps_i and eps_j add up to eps.
         """
         from synthrelease.generators.models_mechanism import measured_models
 

@@ -2,12 +2,13 @@
 
 Private: the counts of the table with the exact values of its atomic cells. Out: `NoisyModels`, public.
 
-Guarantee: eps-DP, the sum of the epsilons of all blocks; neighbours replace one record. The summed functions, with their
-conditions and limits, are public. A row adds a whole number from 0 to STEPS to a sum, which is a function of the row alone. So
-replacing a record changes each sum by at most STEPS, its sensitivity: one noise makes a block eps_i-DP (theory 9.18, one noise
-for many numbers). For means of groups, each row contributes SHARES parts to three numbers of its group, or nothing. Replacing a
-record changes all these numbers together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale 2 SHARES / eps_j
-makes them eps_j-DP (theory 12.16, named models). Costs add up by sequential composition.
+Guarantee: eps-DP, where eps is the sum of all eps_i and eps_j; neighbours replace one record. The summed functions, with
+their conditions and limits, are public. A row adds a whole number from 0 to STEPS to a sum, which is a function of the row
+alone. So replacing a record changes each sum by at most STEPS, which is its sensitivity. One noise makes a block of sums
+eps_i-DP (theory 9.18, one noise for many numbers). For means of groups, each row contributes SHARES parts to three numbers
+of its group, or nothing. Replacing a record changes all these numbers together by at most 2 SHARES in l1 norm. So discrete
+Laplace noise of scale 2 SHARES / eps_j makes the numbers eps_j-DP (theory 12.16, named models). Costs add up by sequential
+composition.
 """
 
 from __future__ import annotations

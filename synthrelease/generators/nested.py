@@ -155,7 +155,9 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the column sets of the model of the columns other than areas, by their positions among these columns."""
+        """Return the column sets of the model of the columns other than areas. A column is given by its position among
+        these columns.
+        """
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]
@@ -281,10 +283,10 @@ class NestedPure(NestedGenerator):
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. A record is in one area of each level. So
-        replacing a record decreases one count and increases another in each table, for any number of areas. The l1
-        sensitivity of a table is 2, so discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. The eps_j add up
-        to eps (theory 12.13, areas within areas).
+        The measurements are eps-DP with eps = pure_epsilon(charge); neighbours replace one record. A record is in one area
+        of each level. So replacing a record decreases one count and increases another in each table, for any number of
+        areas. The l1 sensitivity of a table is 2, so discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. The
+        eps_j add up to eps (theory 12.13, areas within areas).
         """
         return self._measured_of(private, charge)
 

@@ -3,9 +3,9 @@ noise.
 
 Private: the exact sub-tables of the table, and their dependence scores. Out: noisy joint tables with their columns, public.
 
-Guarantee: eps_structure + eps_tables, pure; neighbours replace one record. A score is a whole number of sensitivity 6 n + 4
-(`score_sensitivity`), and each choice costs its part of eps_structure. Replacing a record changes two counts in each of the d
-tables, so their joint l1 sensitivity is 2 d (theory 6, PrivBayes).
+Guarantee: (eps_structure + eps_tables)-DP; neighbours replace one record. A score is a whole number of sensitivity 6 n + 4
+(`score_sensitivity`), and each choice costs its part of eps_structure. Replacing a record changes two counts in each of the
+d tables, so their joint l1 sensitivity is 2 d (theory 6, PrivBayes).
 """
 
 from __future__ import annotations

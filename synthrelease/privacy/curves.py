@@ -33,7 +33,7 @@ _NORMAL_GUARD = 32
 
 
 def within(square: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[|N| < x], N standard normal, x^2 = `square` >= 0."""
+    """Return bounds of 2^bits Pr[|N| < x] for a standard normal N, where x^2 = `square` is at least 0."""
     if not square:
         return Between(0, 0)
     wide = bits + _NORMAL_GUARD
@@ -46,7 +46,9 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(point: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[N < point], N standard normal, from the probability outside [-|point|, |point|]."""
+    """Return bounds of 2^bits Pr[N < point] for a standard normal N. They follow from the probability outside [-|point|,
+    |point|].
+    """
     whole, inside = 1 << bits, within(point**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)

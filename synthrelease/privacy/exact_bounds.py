@@ -42,7 +42,7 @@ class Geometric:
 
     Attributes
     ----------
-    rate : > 0, exact.
+    rate : the rate in the exponent, an exact number above 0.
     end : the upper limit of i, which is exclusive; None for an unbounded X.
     """
 
@@ -69,7 +69,7 @@ class HalfGaussian:
 
     Attributes
     ----------
-    rate : > 0, exact.
+    rate : the rate in the exponent, an exact number above 0.
     """
 
     rate: Fraction

@@ -73,10 +73,10 @@ class Notes:
     Attributes
     ----------
     piece : the piece of the register that the release reads; None for all rows.
-    split : for an entry that records a split of the register, the split; such an entry costs nothing.
+    split : the split, if the entry records a split of the register. Such an entry costs nothing.
     year, again : the year of the release, and whether the release replaces a release of this year that published nothing. The
         year is None without a plan over years.
-    horizon : for an entry that records a plan over years, the plan; such an entry costs nothing.
+    horizon : the plan, if the entry records a plan over years. Such an entry costs nothing.
     cap : for a scout, the cap on the scout and a release after it.
     persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. The digest is "" if each row
         is a record.

@@ -259,9 +259,9 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
 
     Parameters
     ----------
-    values : (k,) integers.
+    values : the (k,) integers to which noise is added.
     sensitivity : largest l1 distance between the vectors of two neighbours, an integer of at least 1.
-    epsilon : exact, > 0.
+    epsilon : the privacy cost, an exact number above 0.
 
     Returns
     -------
@@ -285,9 +285,9 @@ def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entrop
 
     Parameters
     ----------
-    values : (k,) integers.
+    values : the (k,) integers to which noise is added.
     sensitivity : largest change of any of the integers between neighbours, an integer of at least 1.
-    epsilon : exact, > 0; the cost of all integers together.
+    epsilon : the privacy cost of all integers together, an exact number above 0.
 
     Returns
     -------
@@ -296,8 +296,8 @@ def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entrop
 
     Privacy
     -------
-    epsilon-DP for neighbours whose entries each differ by at most `sensitivity`: |max|z_i - d_i| - max|z_i|| <= max|d_i|
-    (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). The noise has exactly this distribution.
+    epsilon-DP for neighbours whose entries each differ by at most `sensitivity`, because |max|z_i - d_i| - max|z_i|| <=
+    max|d_i| (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). The noise has exactly this distribution.
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("a noise for many numbers needs sensitivity >= 1 and epsilon > 0")
@@ -312,9 +312,9 @@ def rounded_gaussian(
 
     Parameters
     ----------
-    values : (k,) integers.
+    values : the (k,) integers to which noise is added.
     squared_sensitivity : largest squared l2 distance between the vectors of two neighbours, an integer of at least 1.
-    rho : exact, > 0.
+    rho : the privacy cost, an exact number above 0.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def laplace_figure(
         from correctly rounded sums of numbers that are each a function of one record's cell alone; the docstring of each
         criterion states why its error is this small.)
     sensitivity : largest change of the exact number between neighbours, > 0; public.
-    epsilon : exact, > 0.
+    epsilon : the privacy cost, an exact number above 0.
     rows : the public number of rows from which the number is computed, on which its grid depends (`noise_grid`).
 
     Privacy
@@ -375,9 +375,9 @@ def choose(
     ----------
     scores : one integer score per candidate; at least one.
     sensitivity : largest change of a score between neighbours, an integer of at least 1.
-    epsilon : exact, > 0.
-    mechanism : "permute_and_flip" (McKenna & Sheldon 2020; never a lower expected score) or "exponential" (McSherry & Talwar
-        2007).
+    epsilon : the privacy cost, an exact number above 0.
+    mechanism : "permute_and_flip" (McKenna & Sheldon 2020) or "exponential" (McSherry & Talwar 2007). The expected score is
+        never lower with "permute_and_flip".
 
     Privacy
     -------

@@ -217,7 +217,7 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
     Parameters
     ----------
-    scale : > 0.
+    scale : the scale of the noise, above 0.
     size : 0 or more. The distribution of each number is the same for every size, because no step below depends on the size.
     read : function that returns uniform bytes.
 
@@ -357,7 +357,8 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
     """Return an (n,) mask: True if the first bits of the coin already decide that the pair is accepted, because they are below
     1 - (c w t + t^2 / 2) with t rounded up.
 
-    In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
+    In units of 2^-53, c w t + t^2 / 2 is t' (2 c 2^16 + t'), where t' is t in units of 2^-26. One step of a coin of 32 bits
+    is 2^21 of these units.
     """
     upper = (offset >> _BITS - _COARSE) + 1
     exponent = upper * ((cell << _COARSE + 1) + upper)

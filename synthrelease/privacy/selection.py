@@ -226,8 +226,8 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the loop for pure rounds: a certified bound on both suprema of theory 2b.1, price
-        (`privacy.law_prices`).
+        """Return a certified upper bound on the cost of the loop for pure rounds. The cost is the larger of two suprema
+        (theory 2b.1, price), which `privacy.law_prices` bounds.
 
         Raises
         ------
