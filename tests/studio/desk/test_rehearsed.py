@@ -73,7 +73,7 @@ def test_it_shows_what_the_documents_of_the_rehearsal_say(window: Window) -> Non
     assert (found.same, found.stands) == (True, True)
     page, document = window.page("rehearsal"), json.loads((found.folder / "rehearsal.json").read_text(encoding="utf-8"))
     assert f"{document['attempts']} attempts on 400 public rows" in page
-    assert "These results are of" not in page
+    assert "These results are from" not in page
     assert document["words"]["binding"] in page
     (concluded,) = document["words"]["conclusions"]
     assert concluded.startswith("share of year > 4 among face == 'head'")
