@@ -106,7 +106,7 @@ def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedCha
     return (
         f"{intended.question}: {moved}{unit} since {last.year} ({100 * level:g}% interval {low} to {high}"
         f"{', for representative values' if change.of_bins else ''})"
-        + (". The noise is larger, so there may be no change at all." if change.within_noise else ".")
+        + ("; this is within noise, so there may be no change at all." if change.within_noise else ".")
     )
 
 

@@ -79,7 +79,7 @@ def test_a_mean_of_the_file_leaves_room_for_where_in_its_bin_each_value_lies() -
     assert (found.binned_low, found.binned_high) != (found.low, found.high)
     [line] = [line for line in str(found).splitlines() if line.startswith("  the file")]
     assert "(exact values)" in line
-    assert "for the mean of representative values" in line
+    assert "(representative values)" in line
     assert bound(release_with(**LIMITS), mean="b").binned_low is None
 
 

@@ -113,7 +113,7 @@ def test_the_card_and_the_loaded_release_say_the_same(tmp_path: Path) -> None:
         assert f'<td data-label="error">{said.word}</td>' in page
         assert f"| {said.word} |" in plain
     assert "Asked &lt;every&gt; day" in page
-    assert question(asked[2]) == "mean of year where face == 'head', minus that with face == 'tail'"
+    assert question(asked[2]) == "mean of year where face == 'head', minus the same with face == 'tail'"
     assert verdict(loaded, asked[1]).word == "no statement"
     without = json.loads(release_files(release)[1].dumped())
     assert "intended_queries" not in without
@@ -129,7 +129,7 @@ def test_questions_that_nobody_can_ask_are_refused_before_anything_is_spent(tmp_
         spec("query = \"fase == 'head'\"")
     with pytest.raises(SpecError, match=r"intended_queries\[0\].mean: expected a column .*Did you mean 'year'"):
         spec('mean = "yaer"')
-    with pytest.raises(SpecError, match="a question needs a condition (query) or a column (mean)"):
+    with pytest.raises(SpecError, match=r"a question needs a condition \(query\) or a column \(mean\)"):
         spec('why = "For nothing."')
 
 

@@ -284,7 +284,7 @@ def test_the_command_answers_programs_in_json(coins: Path) -> None:
 def test_mistakes_in_a_query_end_with_2_and_the_bins(coins: Path) -> None:
     found = command(coins / "release", "year < 4")
     assert found.returncode == 2
-    assert "cuts '3-4'" in " ".join(found.stderr.split())
+    assert "divides the bin '3-4'" in " ".join(found.stderr.split())
     assert "Traceback" not in found.stderr
 
 

@@ -338,7 +338,7 @@ def test_the_command_says_what_it_costs_and_what_comes_next(tmp_path: Path) -> N
     arguments += ["--rows", str(ROWS), "--out", str(tmp_path / "out")]
     run = CliRunner().invoke(app, [*arguments, "--unit", "row"])
     assert run.exit_code == 0, run.output
-    assert "Charged." in run.output
+    assert "Charged the budget." in run.output
     assert "init NAME --scout" in " ".join(run.output.split())
     checked = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
     assert checked.exit_code == 0, checked.output
