@@ -524,7 +524,7 @@ class _Measure:
         combinations over which a share or mean is computed.
 
         For members, a column that shows which members exist may be added. The column with the number of members always shows
-        this.
+        which members exist.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
@@ -575,7 +575,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range. It is the answer if the release contains no member that is counted."""
+        """Return the whole possible range, which is the range if the release has no member that is counted."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits

@@ -85,7 +85,7 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 def _term(
     name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
-    """Return a difference or, on a logarithmic scale, a ratio."""
+    """Return a difference of two numbers. For numbers on a logarithmic scale, return the ratio."""
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group may have no rows
@@ -147,7 +147,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return the difference of two numbers. For shares, an infinite end of the interval stands for a share of 0 or 1."""
+    """Return the difference of two numbers. For shares, an infinite end of the interval means a share of 0 or 1."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)

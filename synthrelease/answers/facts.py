@@ -428,11 +428,11 @@ class _Builder:
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
         """Add limits on the mean of a group that has at least `smallest` rows in R.
 
-        The criterion fills a group of fewer than m rows up to m rows with the value w, the middle of its range. Let mu be the
-        mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at most 0 if the group
-        has at least m rows in R. Otherwise it is at most (m - size) max(0, mu + e - w). The lower limits follow in the same
-        way. A row's value is at least the lowest value of its bin. So the sum of (lowest - mu - e) R(cell) over the cells has
-        the same limit. The lower limit uses the highest value instead.
+        If a group has fewer than m rows, the criterion adds rows with the value w, the middle of its range, until there are m
+        rows. Let mu be the mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at
+        most 0 if the group has at least m rows in R. Otherwise it is at most (m - size) max(0, mu + e - w). The lower limits
+        follow in the same way. A row's value is at least the lowest value of its bin. So the sum of (lowest - mu - e) R(cell)
+        over the cells has the same limit. The lower limit uses the highest value instead.
         """
         size = float(self.synthetic[cells].sum())
         if not size:

@@ -304,8 +304,8 @@ def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: flo
 def _cells(
     tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The share is the
-    share of the cell within its group of `by`.
+    """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The denominator of
+    the share is the group of `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})

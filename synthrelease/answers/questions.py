@@ -130,7 +130,7 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: the cells that can contain rows, by all linked rules.
+    """Return a boolean array over the bins of some columns: True for the cells that can contain rows by all linked rules.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.

@@ -41,7 +41,7 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Return a question with conditions from which columns without effect are removed.
+    """Return a question whose conditions name only columns that have an effect.
 
     Raises
     ------

@@ -153,7 +153,9 @@ AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about t
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return SIGN.md by file name; empty for a release of a version before 1.0.0. The content depends on release.json alone."""
+    """Return SIGN.md by file name; empty for a release that a version before 1.0.0 made. The content depends on release.json
+    alone.
+    """
     if document.format == BEFORE:
         return {}
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]

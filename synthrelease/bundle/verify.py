@@ -91,7 +91,7 @@ def verify_files(
     documents: bool = True,
     trust: Sequence[str] = (),
 ) -> Report:
-    """Check the files of a bundle, given by name. The checks are the checks of `verify_bundle` for a folder."""
+    """Check the files of a bundle, given by name, with the same checks as `verify_bundle`."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     alone = verify_alone(
         files,
@@ -127,8 +127,8 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
     """Return the names of packages that the release used and that cannot run here. The result is empty if there are no such
     packages.
 
-    If specification.json and release.json name different packages, the result is empty: in this case, all checks are run and
-    report the difference.
+    If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
+    difference.
     """
     if not document.plugins:
         return ""

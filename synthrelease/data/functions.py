@@ -43,9 +43,8 @@ class StatedRule(Protocol):
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
     """Yield the index of each column that is a function of one other column in every row, with the index of the other column.
 
-    Only rules that apply to both private and released rows are used. The function must hold in the private rows, so that a
-    table with the other column also determines this column. The function must hold in the released rows, so that the model
-    knows the function.
+    Only rules that apply to both private and released rows are used. Because the function holds in the private rows, a table
+    with the other column also determines this column. Because it holds in the released rows, the model knows the function.
 
     Parameters
     ----------

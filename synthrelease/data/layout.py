@@ -96,7 +96,9 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return a text that names the `most` columns with the most bins, which should be coarsened if a table is too large."""
+        """Return a text that names the `most` columns with the most bins. If a table is too large, these columns should be
+        coarsened.
+        """
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
         return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in largest)

@@ -1,8 +1,8 @@
 """Define tables of members of linked records: one row per member, per member other than the first, or per ordered pair.
 
-A wide record makes one row for each member, for each member other than the first, or for each ordered pair of its root. It
-makes at most `MemberRows.most` rows. So replacing one root removes at most that many rows from the table of members, and adds
-at most that many rows (theory 3.22, rows of members).
+A wide record makes one row for each member, for each member other than the first, or for each ordered pair of its root. A root
+makes at most `MemberRows.most` rows. So replacing one root removes at most this number of rows from the table of members, and
+adds at most this number (theory 3.22, rows of members).
 """
 
 from __future__ import annotations

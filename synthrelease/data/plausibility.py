@@ -107,9 +107,9 @@ class Plausibility:
 
         Parameters
         ----------
-        apart : join rules only where exact merging on every alternative of the columns requires it; masks may then share
-            columns. Dependent questions of a survey (without work no occupation, no hours and no wage) then have separate small
-            masks.
+        apart : whether to join rules only where exact merging on every alternative of the columns requires it. Masks may then
+            share columns. Dependent questions of a survey (without work no occupation, no hours and no wage) then have
+            separate small masks.
 
             A rule is *even* in a column when it treats all atomic bins of a bin alike, in every alternative; otherwise it is
             *uneven*. Rules that share a column in which both rules are uneven are joined. Proof that this suffices: a coarse

@@ -180,7 +180,7 @@ class Binning:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Return the index of the bin of every label."""
+        """Return the index of the bin with each label."""
         return {label: bin_ for bin_, label in enumerate(self.labels)}
 
     @property
@@ -529,8 +529,8 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table on its released bins. These facts are public. The text, sensitivity and bounds of a
-    criterion depend only on public facts.
+    """A column of a released table on its released bins. The text, sensitivity and bounds of a criterion depend only on public
+    facts such as these columns.
 
     Attributes
     ----------

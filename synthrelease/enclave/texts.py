@@ -96,8 +96,8 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     Notes
     -----
     The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). The function returns
-    its own result unchanged. If two keys may be the same, they are joined. A person with two keys would have half the
-    protection. Two persons with one key only lose rows, and `check --data` counts such keys (theory 1.9, first rows of a
+    its own result unchanged. In doubtful cases, keys with the same value are joined. A person with two keys would have half
+    the protection. Two persons with one key only lose rows, and `check --data` counts such keys (theory 1.9, first rows of a
     person).
     """
     plain = text.strip()

@@ -410,8 +410,8 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """Return an upper bound on the mean number of measurements in a release, which is the mean number of rounds; 1 for
-        shared measurements.
+        """Return an upper bound on the mean number of measurements in a release. The bound is the mean number of rounds, or 1
+        for shared measurements.
         """
         if self.shared_measurements:
             return 1.0

@@ -324,7 +324,7 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return which columns belong to roots and which columns belong to their members; None without members."""
+        """Return the assignment of columns to roots and to their members; None without members."""
         return None if self.members is None else self.members.linked
 
     @property

@@ -138,7 +138,7 @@ def ask_name(document: ReleaseDocument, language: str) -> str:
 
 
 def has_ask_page(document: ReleaseDocument) -> bool:
-    """Return whether the folder has a page that answers questions, which needs published noisy tables with a known noise
+    """Return whether the folder has a page that answers questions. The page needs published noisy tables with a known noise
     distribution.
     """
     return document.estimates is not None and MEASUREMENTS in document.files

@@ -197,7 +197,7 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups that were merged, with their column and the number of their margin, counted from 0."""
+    """Neighbouring groups that were merged, their column, and the index of their margin, counted from 0."""
 
     margin: int
     column: str

@@ -109,8 +109,8 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Raises
     ------
-    InputError : when the folder is not a release, or when `[series] earlier` does not name this release. Also when the
-        neighbours of the release are defined differently, its rows do not agree with its release.json, or its bins do not fit.
+    InputError : when the folder is not a release, or when `[series] earlier` does not name this release. Also when this
+        release defines neighbours differently, when its rows do not agree with its release.json, or when its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
@@ -363,8 +363,8 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Return the noisy sums for the questions in [[models]], which are measured after acceptance. The result is None without
-    such questions.
+    """Return the noisy sums for the questions in [[models]]. The sums are measured after acceptance. The result is None
+    without such questions.
 
     Privacy
     -------

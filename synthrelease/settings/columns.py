@@ -334,8 +334,8 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return, for a column that summarises indicators (`settings.wide.IndicatorColumn`), the summarised columns with
-        their categories that count; None for a column of the file.
+        """Return the summarised columns of a column that summarises indicators (`settings.wide.IndicatorColumn`), each with
+        the categories that count. Return None for a column of the file.
         """
         return None
 

@@ -230,8 +230,9 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     """Return a configuration with its inherited tables.
 
     With `extends = "births.toml"`, every top-level key and table that this file lacks is taken from births.toml as a whole.
-    births.toml itself must not extend another file. The [card] is completed text by text, except for the texts about one
-    release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one setting of an inherited table.
+    births.toml itself must not extend another file. From the other file's [card], every text that this file lacks is taken,
+    except the texts about one release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one setting of an
+    inherited table.
 
     Parameters
     ----------

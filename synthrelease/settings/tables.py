@@ -345,7 +345,7 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results that the card shows. These are for the column that was guessed best, and for whole rows."""
+        """Return the results that the card shows: the results for the column that was guessed best, and for whole rows."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
@@ -483,7 +483,7 @@ class ReleaseFile(SpecTable):
 
     @property
     def linked(self) -> Linked | None:
-        """Return the assignment of the columns of a record to the root and to its members; None without [members]."""
+        """Return the arrangement of a root and its members in a record; None without [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:

@@ -2,10 +2,10 @@
 digest.
 
 The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
-of codelists, and rules with their levels written out. The text also contains the public tables from which generators start (by
-the digest of their content, never by a path), and the shortlist from which configurations are drawn. The text contains no
-comments and no tables of `WORDS`. The text contains only settings that are written in the files, so an unused setting does not
-change the digest. The text is public like the two files, and contains nothing about the private file.
+of codelists, and rules with their levels written out. The text also contains the shortlist from which configurations are
+drawn, and the public tables from which generators start. The digest of its content, never a path, represents a public table.
+The text contains no comments and no tables of `WORDS`. The text contains only settings that are written in the files, so an
+unused setting does not change the digest. The text is public like the two files, and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Return the name of a public file or an earlier release, with the digest of its content instead of the path."""
+    """Return the name of a public file or an earlier release. The digest of the content replaces the path."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)

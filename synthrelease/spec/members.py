@@ -1,5 +1,6 @@
-"""Check the table [members] of linked tables, such as persons of households. State in words which members of a root are
-used."""
+"""Check the table [members] of linked tables, such as persons of households. State in words which members of a root the
+release uses.
+"""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
-    """Return the category of each string of the file."""
+    """Return each listed string of the file with its category."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 

@@ -208,7 +208,7 @@ def shipped() -> Mapping[str, str]:
 
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
-    """Return a digest of each part of the two files that an attempt depends on, by its name."""
+    """Return, by name, a digest of each part of the two files on which an attempt depends."""
     parts: dict[str, Any] = {}
     for name, value in judged_tables(spec.tables, whatever_it_costs=False).items():
         if name == "columns":

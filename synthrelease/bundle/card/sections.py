@@ -202,7 +202,9 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return paragraphs that say how to compute estimates, and from which columns; empty if no noisy tables are published."""
+    """Return paragraphs that explain how to compute estimates, and name the columns; empty if no noisy tables are
+    published.
+    """
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
@@ -588,7 +590,7 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
     Parameters
     ----------
-    all_columns : whether to include every guessed column, and not only the column that the rows revealed most.
+    all_columns : whether to include all guessed columns. Otherwise only the column that the rows revealed most is included.
     """
     if attacks is None:
         return ("This release states no results of attacks.",)

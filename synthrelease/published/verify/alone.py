@@ -306,7 +306,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far. They are returned when a check has failed on which all other checks depend."""
+    """Return the checks so far, because a check has failed on which all other checks depend."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)

@@ -205,7 +205,7 @@ def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
 
 
 def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check the total of the listed costs for a person, and compare the list with the given releases."""
+    """Check the total cost of the listed releases for a person, and compare the list with the given releases."""
     looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases were checked"
     total_epsilon = part.total_epsilon_exact
     of_all = "a person has no guarantee" if total_epsilon is None else f"a person has epsilon {total_epsilon} in all"
