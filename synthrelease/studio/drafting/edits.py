@@ -189,11 +189,15 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
     lost = unnamed_pairs(spec, shortlist)
     if lost and (shared := [*_shared(path, acceptance, True)]):
         raise InputError(f"{acceptance}: expected the criteria of one configuration. {shared[0]}.")
-    edits = [Edit(path=("not_promised", "pairs"), toml=toml([*spec.not_promised.pairs, *lost]))] if lost else []
+    pairs, has_list = ("not_promised", "pairs"), "pairs" in read_toml(acceptance).get("not_promised", {})
+    edits = [Edit(path=pairs, toml=toml(lost))] if lost else []
+    if has_list:  # one by one, so that the list keeps its comments
+        edits = [Edit(path=(*pairs, at), toml=toml(pair)) for at, pair in enumerate(lost, len(spec.not_promised.pairs))]
     if lost and not spec.not_promised.why:
         edits.append(Edit(path=("not_promised", "why"), toml=toml(LOST_WHY)))
-    old = acceptance.read_bytes()
-    new = changed(acceptance, old, edits)
+    old = new = acceptance.read_bytes()
+    for edit in edits:
+        new = changed(acceptance, new, [edit])
     loaded_changed(spec, path, path.read_bytes(), new)
     replace_files({acceptance: (old, new)})
     return acceptance, lost

@@ -140,7 +140,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     dear = load_spec(config).plan.total.epsilon
     planned = run("plan", config, "--shortlist", shortlist)
     assert planned.returncode == 0
-    assert "Probability that the search finds no acceptable table and the budget is spent:" in words(planned.stdout)
+    assert "the search finds no acceptable table, and the budget is spent." in words(planned.stdout)
     warned = [line for line in planned.stderr.splitlines() if "The rehearsal found a cheaper plan" in line]
     assert len(warned) == 1
 
@@ -218,6 +218,12 @@ def test_lost_pairs_are_named_once_and_a_release_takes_the_shortlist(tmp_path: P
     assert (after.not_promised.pairs, after.not_promised.why) == (("face:year",), LOST_WHY)
     assert acceptance.read_text().startswith("# agreed in May\n")
     assert len(narrowed(after, shortlist).space) == 1
+    once = acceptance.read_text()
+    acceptance.write_text(once.replace('["face:year"]', "[\n  # asked in May\n]"))
+    assert accept_lost(config, shortlist)[1] == ("face:year",)
+    assert "# asked in May" in acceptance.read_text()
+    assert load_spec(config).not_promised == after.not_promised
+    acceptance.write_text(once)
     written = acceptance.read_bytes()
     assert accept_lost(config, shortlist)[1] == ()
     assert acceptance.read_bytes() == written
