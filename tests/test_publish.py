@@ -194,7 +194,7 @@ def test_a_delta_that_no_number_of_rows_allows_is_refused_before_the_charge(
     write_config(tmp_path)
     write_data(tmp_path)
     with_delta(monkeypatch, Fraction(1, 9))
-    assert "expected a delta far below 1 divided by the number of rows" in refused(tmp_path, BudgetError)
+    assert "it should be far below 1 divided by the number of rows" in refused(tmp_path, BudgetError)
     assert spent(tmp_path) == 0
     check_delta(Fraction(1, 10), 1)
 

@@ -276,7 +276,7 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
     if 0 < n < math.comb(len(file.columns), 2):
         settings = {"tables": [":".join(pair) for pair in file.strongest], "threshold": 0.1}
         over = f", on average over the tables of the {n} most associated pairs of columns"
-        over = over if n > 1 else " of the table of the two columns that are associated"
+        over = over if n > 1 else " of the table of the only two associated columns"
         remark = f"the share of rows in a wrong cell{over}"
         yield CriterionDraft.of("typical error of the strongest pairs", kind, remark, settings, asks="pairs")
     if not file.members:
@@ -329,7 +329,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
         yield f"{kind}: no column with two frequent categories has a column to group by with large enough groups"
-    remark = "no group's share of rows with this value, and not the overall share, may have an error above this"
+    remark = "no group's share of rows with this value may have a larger error than this, nor may the overall share"
     for column, by in groups:
         if by:
             settings = {"column": column.name, "bins": [column.rarest], "by": by, "threshold": 0.05}
@@ -432,7 +432,7 @@ def faithfulness(file: FileFacts) -> Drafts:
         **({"ignored": ignored} if ignored else {}),
         "threshold": 0.2,
     }
-    why = "; in all columns together hardly any row has a similar one" if ignored else ""
+    why = "; hardly any row has a row that is similar in all columns" if ignored else ""
     remark = f"the share of rows that have no similar original row{why}"
     yield CriterionDraft.of("faithfulness", "faithfulness", remark, settings)
 
@@ -456,12 +456,12 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "absolute_marginal_error": absolute_marginal_error,
     "relative_marginal_error": relative_marginal_error,
     "mean_marginal_error": mean_marginal_error,
-    "quantile_marginal_error": "The mean is drafted; which share of the tables matters is a decision for the steward.",
+    "quantile_marginal_error": "`init` drafts the mean; for a quantile, the steward decides which share of the tables matters.",
     "weighted_marginal_error": "The steward must say which column contains design weights.",
     "conditional_mean": conditional_mean,
     "conditional_median": conditional_median,
     "difference_in_proportions": difference_in_proportions,
-    "kolmogorov_distance": "`init` drafts a median, which readers know; a limit for a whole distribution is a choice.",
+    "kolmogorov_distance": "`init` drafts a median, which readers know; a steward decides on limits for whole distributions.",
     "mean_of_roots": mean_of_roots,
     "regression_coefficients": "Only users of the data know which regression they need; the file does not show it.",
     "regression_one_step": regression_one_step,
@@ -473,14 +473,14 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
 """The function that drafts each kind, in the order of the drafted file; or the reason why the kind is not drafted."""
 
 ASKED_FOR: Mapping[str, str] = {
-    "absolute_marginal_error": "Every cell of a table of columns: the largest error of its share of the rows",
-    "mean_marginal_error": "A table of columns as a whole: the share of the rows in a wrong cell",
-    "conditional_mean": "The mean of a column of numbers, also in groups: its largest error",
+    "absolute_marginal_error": "The largest error of the share of rows in a cell of a table",
+    "mean_marginal_error": "The share of the rows in a wrong cell of a table",
+    "conditional_mean": "The largest error of the mean of a column of numbers, over all rows or in groups",
     "conditional_median": (
-        "The median of a column of numbers, also in groups: whether it lies in the bin of the released median or next to it"
+        "Whether the original median of a column of numbers lies in or next to the bin of the released median, also in groups"
     ),
-    "difference_in_proportions": "How often a value occurs, also in groups: the largest error of a share of a group",
-    "kolmogorov_distance": "The distribution of a column, also in groups: the largest error of a cumulated share",
+    "difference_in_proportions": "The largest error of the share of rows with a value, over all rows or in groups",
+    "kolmogorov_distance": "The largest error of a cumulative share of a column, over all rows or in groups",
 }
 """A description of each kind that a steward can add with only columns and a threshold."""
 

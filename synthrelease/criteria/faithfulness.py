@@ -171,21 +171,17 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
     no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves different rows without a partner."
 
     def sentence(self, facts: PublicFacts) -> str:
-        within = in_words(self.about.within_one_bin)
-        parts = [f"the same {in_words(self.about.exact)}"] if self.about.exact else []
-        if self.about.within_one_bin and self.about.at_most:
-            parts.append(f"of {within}, all but {self.about.at_most} the same, which may be one bin apart")
-        elif self.about.within_one_bin:
-            parts.append(f"the same {within}")
+        within, compared = in_words(self.about.within_one_bin), in_words(self.about.exact + self.about.within_one_bin)
+        apart = f" Only {self.about.at_most} of {within} may differ, by one bin." if within and self.about.at_most else ""
         exactly = "".join(
-            f" A bin of {words(name)} around {in_words(value)} must be the same."
+            f" If {in_words(value)} lies inside a bin of {words(name)}, rows of this bin are similar only to each other."
             for name, value in self.about.exact_around.items()
         )
         ignored = f" Not compared: {in_words(self.about.ignored)}." if self.about.ignored else ""
         ignored += " The members of each root are first sorted by the compared columns." if self.about.any_order else ""
         return (
-            "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
-            f"when they have {' and, '.join(parts)}.{exactly}{ignored}"
+            "The share of the released rows that cannot be paired, one to one, with similar original records. Two "
+            f"records are similar if they agree in {compared}.{apart}{exactly}{ignored}"
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:

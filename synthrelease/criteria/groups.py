@@ -38,7 +38,7 @@ from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members
 from synthrelease.data.schema import FINEST, in_steps
 from synthrelease.data.synthetic_table import SyntheticTable
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, so_many
 from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 from synthrelease.settings.base import Mistake
 
@@ -218,13 +218,13 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
     def sentence(self, facts: PublicFacts) -> str:
         low, high = self.about.range
         name = words(self.about.column)
-        means = f"released and original mean of the numbers that stand for the bins of {name}"
+        means = f"the released and the original mean of {name}, both from the representative values of bins"
         if self.about.values == "own":
-            means = f"the mean of {name} in the released table, by the numbers that stand for its bins, and in the original "
-            means += "records, by their own values"
+            means = f"the released mean of {name}, from the representative values of bins, and the original mean, from exact "
+            means += "values"
         return (
-            f"The largest difference between {means}, {self.over(facts)}. Values count as {in_words(low)} to {in_words(high)}"
-            f"{facts.grid_of(self.about.own_values_of)}; rows without a value do not count."
+            f"The largest difference between {means}, {self.over(facts)}. Values are limited to {in_words(low)} to "
+            f"{in_words(high)}{facts.grid_of(self.about.own_values_of)}; rows without a value do not count."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
@@ -389,11 +389,11 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
         within = self.about.within
-        near = f"the bin of the released one{f' or {within} next to it' if within else ''}"
+        near = f"the bin of the released {which}" + f", or at most {so_many(within, 'bin')} from it" * bool(within)
         return (
-            f"Whether the original {which} of {words(self.about.column)} lies in {near}, {self.over(facts)}: the largest share "
-            "of all rows by which too many original rows lie below or above. At 0 or less, all of them lie there. Only rows "
-            "with a value count."
+            f"Whether the original {which} of {words(self.about.column)} lies in {near}, {self.over(facts)}. The value is the "
+            "largest surplus of original rows below or above these bins, as a share of all rows. At 0 or less, every original "
+            f"{which} lies in these bins. Only rows with a value count."
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:

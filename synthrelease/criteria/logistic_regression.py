@@ -96,7 +96,7 @@ class LogisticRegression(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Residuals belong to whole records; tables of two columns do not show residuals."
+    no_measured_bound: ClassVar[str] = "A residual depends on all columns of a record; tables of two columns do not show it."
     kind: Literal["logistic_regression"]
     target: AboutColumn
     positive: tuple[str, ...] = Field(min_length=1)
@@ -248,10 +248,10 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
     """Explain the largest change of a coefficient by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
-        "It follows from the released table if the representation of every column is its released bins. A bundle has only the "
-        "names of other bins."
+        "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
+        "release contain no numbers of rows in other bins."
     )
-    no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
+    no_bounds: ClassVar[str] = "No limit on the error of single counts or means follows from coefficients."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "log odds"
@@ -263,11 +263,12 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
     def sentence(self, facts: PublicFacts) -> str:
         line = self.about
         return (
-            "How far one Newton step on the original records moves a coefficient of the logistic regression of "
-            f"{words(line.target)} ({in_words(line.positive)}) on {', '.join(map(words, line.features))} that was fitted on "
-            "the released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
-            "columns count. Where released and original records agree in the spread of the features, this is the distance of "
-            f"the coefficients of the two, as long as it is small{what_counts(line.values, line.ranges, line.features, facts)}."
+            f"First, the logistic regression of {words(line.target)} ({in_words(line.positive)}) on "
+            f"{', '.join(map(words, line.features))} is fitted on the released rows. Then one Newton step is taken on the "
+            "original records. The criterion value is the largest change of a coefficient, in log odds per standard deviation "
+            "of a feature. Only rows with all these columns count. If the features vary equally in released and original "
+            "records, a small change is the difference between the two coefficients"
+            f"{what_counts(line.values, line.ranges, line.features, facts)}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:

@@ -186,7 +186,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         clipped = f", counted as {in_words(low)} to {in_words(high)}{facts.grid_of(own)}" if self.about.range else ""
         return (
             f"The largest difference between the released and the original mean over roots of {self._number}{clipped}, "
-            f"{over}. Each root counts once. Original groups count by their size in the release."
+            f"{over}. Each root counts once. Errors are multiplied by original and divided by released group size."
         )
 
     @property

@@ -289,8 +289,8 @@ Line = TypeVar("Line", bound=RegressionCoefficients)
 class RegressionCoefficientsExplained(Explanation[Line]):
     """Explain the distance between the coefficients of two lines."""
 
-    no_sensitivity: ClassVar[str] = "The noise is in the private line; no noise is added to the criterion value."
-    no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
+    no_sensitivity: ClassVar[str] = "Noise is added to the private line, not to the criterion value."
+    no_bounds: ClassVar[str] = "No limit on the error of single counts or means follows from slopes."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.about.target)
@@ -313,9 +313,9 @@ class RegressionCoefficientsExplained(Explanation[Line]):
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
-            f"The distance between the coefficients of {self._line}, fitted on the released and, with noise, on the original "
-            "records: the sum of the absolute differences, per standard deviation of each feature. Only rows with all these "
-            f"columns count{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
+            f"The distance between two fits of {self._line}: one on the released rows, the other with noise on the original "
+            "records. It is the sum of absolute differences of coefficients, per standard deviation of a feature. Only rows "
+            f"with all these columns count{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
         )
 
     @property
@@ -374,7 +374,7 @@ class RegressionOneStep(RegressionCoefficients):
     figure_gets_noise: ClassVar[bool] = True
     own_mechanism: ClassVar[str] = "Laplace"
     former_mechanism: ClassVar[str] = RegressionCoefficients.own_mechanism
-    no_measured_bound: ClassVar[str] = "Residuals belong to clipped predictions; tables of two columns do not show residuals."
+    no_measured_bound: ClassVar[str] = "A residual depends on a clipped prediction; tables of two columns do not show it."
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
@@ -500,16 +500,16 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
     """Explain the change of the coefficients by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
-        "It follows from the released table if the representation of every column is its released bins. A bundle has only the "
-        "names of other bins."
+        "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
+        "release contain no numbers of rows in other bins."
     )
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
-            f"How far one Newton step on the original records moves the coefficients of {self._line} that was fitted on the "
-            "released rows: the sum of the absolute differences, per standard deviation of each feature. Where released and "
-            "original records agree in the spread and the correlation of the features, this is the distance between the "
-            "coefficients of the two"
+            f"First, {self._line} is fitted on the released rows. Then one Newton step is taken on the original records. The "
+            "criterion value is the sum of the absolute changes of the coefficients, per standard deviation of each feature. "
+            "If released and original records agree in the spread and the correlation of the features, this is the distance "
+            "between the coefficients of two fits, on the released and on the original records"
             f"{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
         )
 
@@ -566,7 +566,7 @@ class RegressionPrediction(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "Absolute errors belong to whole records; tables of two columns do not show such errors."
+    no_measured_bound: ClassVar[str] = "A prediction error depends on whole records; tables of two columns do not show it."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
@@ -645,9 +645,9 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
     """Explain the difference between the mean absolute errors of two lines."""
 
     no_sensitivity: ClassVar[str] = (
-        'With bound = "lines" the sensitivity follows from two lines, and a bundle has only the line of the released table.'
+        'With bound = "lines" the sensitivity needs two lines, and a release contains only one, from the released rows.'
     )
-    no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
+    no_bounds: ClassVar[str] = "No limit on the error of single counts or means follows from the mean errors of two lines."
     no_offender: ClassVar[str] = "The criterion value is one mean over all rows."
 
     def figure_unit(self, facts: PublicFacts) -> str:
@@ -658,7 +658,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
         low, high = self.about.range
         partner = facts.criteria.get(self.about.coefficients)
         measured = isinstance(partner, RegressionCoefficients) and partner.measured_line
-        theirs = "the noisy tables give" if measured else "was fitted, with noise, on the original ones"
+        theirs = "the noisy tables give" if measured else "was fitted, with noise, on the original records"
         return (
             "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
             f"that was fitted on the released rows and by the line that {theirs}. "

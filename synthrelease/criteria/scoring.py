@@ -210,13 +210,13 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     if room <= 0:
         yield NobodyPasses(
             f"the value of this criterion cannot be below {figure(best)}, and the threshold is {figure(threshold)}. No table "
-            "can pass, not even a perfect one, except by the luck of noise. Take a larger threshold."
+            "can pass, not even a perfect one, unless the noise happens to help. Take a larger threshold."
         )
     elif joint_test is not None:
         margin = joint_test.margin * sensitivity
         if margin >= room:
             yield NobodyPasses(
-                f"the margin of the joint test is {figure(margin, 2)} or more in its unit, and the threshold is "
+                f"the margin of the joint test for this criterion is {figure(margin, 2)} or more, and the threshold is "
                 f"{figure(threshold)}. No table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
             )
         elif margin >= room / 2:
@@ -243,13 +243,13 @@ def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
     """
     if least > criterion.threshold:
         yield NobodyPasses(
-            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, and the threshold is "
-            f"{figure(criterion.threshold)}. No table can pass, not even a perfect one. Give its tables more of the budget, or "
-            "replace answered_by with an epsilon."
+            f"the noise of the measurements alone makes the bound of this criterion {figure(least, 2)} or more, and the "
+            f"threshold is {figure(criterion.threshold)}. No table can pass, not even a perfect one. Give the measured tables "
+            "of this criterion more of the budget, or replace answered_by with an epsilon."
         )
     elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:
         yield (
-            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, more than halfway to the "
-            f"threshold {figure(criterion.threshold)}. Give its tables more of the budget, or replace answered_by "
-            "with an epsilon."
+            f"the noise of the measurements alone makes the bound of this criterion {figure(least, 2)} or more. This is more "
+            f"than halfway to the threshold {figure(criterion.threshold)}. Give the measured tables of this criterion more of "
+            "the budget, or replace answered_by with an epsilon."
         )

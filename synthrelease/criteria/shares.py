@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from synthrelease.generators.drawing import Drawing
 
 
-_COUNTED = "Original groups count by their size in the release, and only rows with a value."
+_COUNTED = "Errors are multiplied by the original and divided by the released size of the group. Only rows with a value count."
 
 
 class SharesInGroups(InGroups):

@@ -24,7 +24,7 @@ SOME_ROOTS = "{} of the {} keys of the members have no row among the roots: a re
 TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0: each key counts once."
 SAME_NUMBER = (
     "{} of the {} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
-    "key of its own. If they belong to one person or record, write them in one way before the release."
+    "separate key. If they belong to one person or record, write them in one way before the release."
 )
 
 ADVICE = (

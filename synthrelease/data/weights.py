@@ -407,7 +407,7 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
     below = rows[cell] * limits[1] < totals[cell]
     reach = f"at most {number * limits[1]:.9g}, by the cap" if below else f"at least {number * limits[0]:.9g}, by the floor"
     rest = f"its total in the margin {margin.name} is {totals[cell]:.9g}"
-    return f"the {number} released rows in {name} can stand for {reach}; {rest}"
+    return f"the weights of the {number} released rows in {name} add up to {reach}; {rest}"
 
 
 def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:

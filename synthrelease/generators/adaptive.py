@@ -510,7 +510,7 @@ class AdaptiveGenerator(Generator):
             unmeasured = [columns for columns, weight in self.weights(layout).items() if not weight]
             cells = JunctionTree.of(layout.sizes, unmeasured).largest
             if cells > DENSE_LIMIT:
-                expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
+                expected = f"tables of weight 0 that connect at most {DENSE_LIMIT} cells"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:

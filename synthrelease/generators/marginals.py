@@ -248,7 +248,7 @@ class MarginalsGenerator(MeasuringGenerator):
             yield Mistake(
                 field="tables",
                 expected=f"tables that, with the rules, connect at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
-                found=f"{cells} cells in one clique of the model; of its columns the largest are {layout.largest(clique)}",
+                found=f"{cells} cells in one clique of the model; its largest columns are {layout.largest(clique)}",
             )
 
     def ties(self, layout: Layout) -> Ties:
@@ -413,7 +413,7 @@ class RareBinsGenerator(MarginalsGenerator):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if self.pairs is not None and self.rare_bins is not None:
-            yield "agreements of pairs count all rows, and the rows of rare bins are in no table"
+            yield "pairs or rare_bins, not both: pairs count all rows, but rows of rare bins are in no table"
 
     @property
     def leaves_out(self) -> str:

@@ -210,7 +210,7 @@ SHARE = Fraction(1, 2)
 
 _FIELD = "rare_bins"
 _EXPECTED = (
-    "bins such as 'children[0 0 0 1] + age[1 0 0]', joined by +: in each a column, with 1 for a rare bin and 0 for all others"
+    "bins such as 'children[0 0 0 1] + age[1 0 0]', joined by +: a column, with 1 for each rare bin and 0 for other bins"
 )
 
 
@@ -291,7 +291,7 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
         return
     for column, number in Counter(factor.column for factor in factors).items():
         if number == layout.sizes[layout.index(column)]:
-            yield Mistake(field=_FIELD, expected=f"a bin of {column!r} that is no rare one", found="all of them")
+            yield Mistake(field=_FIELD, expected=f"a bin of {column!r} that is not rare", found="only rare bins")
 
 
 # Formulas name tables, as in "age:(region + sex) + 2 all 2-way".

@@ -101,7 +101,7 @@ class NestedGenerator(MarginalsGenerator):
         ties, lowest = set(tied), layout.index(self.chain[-1])
         for name in self.chain[:-1]:
             if tuple(sorted((layout.index(name), lowest))) not in ties:
-                expected = f"areas that a rule puts into one of {name!r} each, as [geography] does"
+                expected = f"a rule that assigns each area to one of {name!r}, as [geography] does"
                 yield Mistake(field="areas", expected=expected, found="no such rule")
         yield from self._wrong_tables(layout)
         yield from self._too_large(layout, list(ties))

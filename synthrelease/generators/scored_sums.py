@@ -37,7 +37,7 @@ _WITHIN = re.compile(rf"(?P<factors>.*[\])])\s*within\s+(?P<low>{_NUMBER})\s*\.\
 _EXPECTED = (
     "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]', 'age(15..90 - 40):income(0..9000)' or "
     "'age[-20..20]:weight[-9..9] within -50..50', joined by +, of different columns; '3 {age[0 1] + income(0..9000)}' for sums "
-    "that share one noise, which have no weights of their own"
+    "that share one noise and one weight"
 )
 
 
@@ -174,10 +174,10 @@ class ScoredSum:
         if self.own_values_of:
             if not self.ends[0] < self.ends[1]:
                 yield Mistake(
-                    field="sums", expected="limits that distinguish rows", found=f"the same for all rows in {self.text}"
+                    field="sums", expected="limits that distinguish rows", found=f"one value for all rows in {self.text}"
                 )
         elif not np.ptp(self.scores(layout)):
-            yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
+            yield Mistake(field="sums", expected="scores that differ", found=f"one score for all rows in {self.text}")
 
 
 @dataclass(frozen=True, kw_only=True)

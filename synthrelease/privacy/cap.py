@@ -58,12 +58,12 @@ class Cap:
     def __post_init__(self) -> None:
         if self.pure:
             if self.rho or self.rare or not 0 < self.tests < self.epsilon:
-                raise Unexpected("with a delta of 0 no rho, and a part of epsilon for the release", "other values")
+                raise Unexpected("with delta = 0 no rho, and an epsilon that leaves a part for the release", "other values")
             return
         if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
-            raise Unexpected("an epsilon above that of the tests, and a delta above what rare texts need", "other values")
+            raise Unexpected("an epsilon above that of the tests, and a delta above that of rare texts", "other values")
         if self.rho_left <= 0:
-            raise Unexpected("a scout that leaves the release a part of the cap", f"rho = {decimal_text(self.rho)}")
+            raise Unexpected("a scout that leaves a part of the cap for the release", f"rho = {decimal_text(self.rho)}")
 
     @property
     def pure(self) -> bool:
@@ -135,9 +135,9 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:
         raise BudgetError(
-            f"Refused: beside the scout the cap of epsilon = {decimal_text(cap.epsilon)} leaves rho = "
-            f"{decimal_text(cap.rho_left)}, and an epsilon of {decimal_text(cap.tests)} for tests and figures. The release "
-            f"costs rho = {decimal_text(rho)} and an epsilon of {decimal_text(tests)}. Nothing was read and nothing was spent."
+            f"Refused: after the scout, the cap of epsilon = {decimal_text(cap.epsilon)} leaves rho = "
+            f"{decimal_text(cap.rho_left)}, and epsilon = {decimal_text(cap.tests)} for tests and criterion values. The "
+            f"release costs rho = {decimal_text(rho)} and epsilon = {decimal_text(tests)}. Nothing was read or spent."
         )
     return capped(name, cap.epsilon, cap.delta, (*cap.charges, *parts))
 
@@ -160,8 +160,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):
         raise BudgetError(
-            "Refused: after a scout a release may have only Gaussian and pure parts. For other parts there is no theorem about "
-            "one cap. Nothing was spent."
+            "Refused: after a scout, all parts of a release must be Gaussian or pure. No theorem proves a common cap with "
+            "other parts. Nothing was spent."
         )
     rho = sum((part.curve().rho for part in apart if part.gaussian), Fraction(0))
     return rho, sum((part.epsilon for part in apart if part.pure), Fraction(0))

@@ -117,7 +117,7 @@ class Charge:
         if self.renyi is not None and (self.epsilon or self.delta):
             raise BudgetError(f"The charge {self.name!r} is stated twice: as epsilon and delta, and as a Renyi curve.")
         if self.gaussian and (self.renyi is None or self.renyi != zcdp(self.renyi.rho)):
-            raise BudgetError(f"The charge {self.name!r} is called Gaussian and states no rho.")
+            raise BudgetError(f"The charge {self.name!r} is called Gaussian, but it states no rho.")
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
@@ -141,8 +141,8 @@ class Charge:
             return self.renyi
         if self.delta:
             raise BudgetError(
-                f"The charge {self.name!r} has delta > 0 and cannot be combined with zero-concentrated ones: there is no "
-                "guarantee for the two together."
+                f"The charge {self.name!r} has delta > 0 and cannot be combined with zero-concentrated charges: no "
+                "guarantee is known for their sum."
             )
         if self.rule == SUM:
             return sum((part.curve() for part in self.parts), RenyiCurve())
@@ -159,7 +159,7 @@ class Charge:
             search = self.because.partition("; with rounds of ")[0]
             if search.endswith(", 1 with probability 1"):
                 return "the search has one round"
-            return f"{search}; the hidden number of rounds raises the cost of a round (theory 2b.1, price)"
+            return f"{search}; because of this search, the cost is higher than for one round"
         return self.because
 
     def leaves(self) -> Iterator[Charge]:
@@ -209,7 +209,7 @@ def together(name: str, *parts: Charge) -> Charge:
     BudgetError : when a part is not pure.
     """
     if not all(part.pure for part in parts):
-        raise BudgetError(f"The charge {name!r} is one pure mechanism, and not all of its parts are pure.")
+        raise BudgetError(f"The charge {name!r} must be one pure mechanism, but not all of its parts are pure.")
     epsilon = sum((part.epsilon for part in parts), Fraction(0))
     return Charge(name=name, epsilon=epsilon, because="one mechanism for all of them", rule=TOGETHER, parts=parts)
 
@@ -227,7 +227,7 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
     BudgetError : when there are no parts, or when one part has a delta and another part is a curve.
     """
     if not parts:
-        raise BudgetError(f"The charge {name!r} is the largest of its parts, and there are none.")
+        raise BudgetError(f"The charge {name!r} must be the largest of its parts, but it has no parts.")
     if any(part.renyi is not None for part in parts):
         curve = above(*(part.curve() for part in parts))
         return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=IN_PARALLEL, parts=parts)
@@ -273,7 +273,7 @@ def check_above_0(delta: Fraction) -> None:
     """Raise BudgetError if no curve can be stated at this delta."""
     if not 0 < delta < 1:
         raise BudgetError(
-            "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
+            "Refused: the plan has zero-concentrated charges. These charges give an epsilon only for a delta above 0. "
             "Set delta in [budget], for example 1e-9; it should be far below 1 divided by the number of rows."
         )
 

@@ -47,7 +47,7 @@ def grid_bits(rows: int) -> int:
     ValueError : when there are more than `MOST_ROWS` rows.
     """
     if rows > MOST_ROWS:
-        raise ValueError("there are too many rows for figures in floating point")
+        raise ValueError("there are too many rows for exact floating-point numbers")
     return 12 - max(0, (rows - 1).bit_length() - 35)
 
 
@@ -58,7 +58,7 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - grid_bits(rows))
     if step < 2.0**-1000:
-        raise ValueError("the sensitivity is too small for floating-point figures")
+        raise ValueError("the sensitivity is too small for floating-point numbers")
     steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
     return NoiseGrid(step, steps)
 
@@ -73,7 +73,7 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:
-        raise ValueError("the sensitivity is too small for floating-point figures")
+        raise ValueError("the sensitivity is too small for floating-point numbers")
     return NoiseGrid(step, shared_steps(rows))
 
 

@@ -333,14 +333,14 @@ class Ledger:
         LedgerError.
         """
         if self.dataset is not None and statement.dataset != self.dataset:
-            actual = f"that of {statement.dataset!r}"
+            actual = f"the ledger of {statement.dataset!r}"
             raise refusal(self.path, f"the ledger of {self.dataset!r}", actual, "Name the ledger that belongs to the data")
         if not statement.holds(head):
             older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
             raise refusal(self.path, f"charge {head.number} as recorded in the head file", older, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
             advice = f"Give at least 16 digits. If the digits are right, this ledger is an old copy. {restore(self.path)}"
-            raise refusal(self.path, "the expected head among its charges", "none like it", advice)
+            raise refusal(self.path, "the expected head among its charges", "no such head", advice)
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
@@ -359,8 +359,8 @@ class Ledger:
         if statement.domain not in (None, domain):
             raise BudgetError(
                 f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
-                f"and an earlier one in {self.path} did so on the domain {(statement.domain or '')[:16]}: other "
-                "columns, bounds, categories, rules for rows, or treatment of missing values and values outside. The "
+                f"and an earlier release in {self.path} did so on the domain {(statement.domain or '')[:16]}. Their columns, "
+                "bounds, categories, rules for rows, or treatment of missing values and values outside differ. The "
                 "difference of the two numbers would be an exact count of people that no epsilon covers. No private data were "
                 "read, nothing was charged. Use the earlier domain, or protect the number of rows."
             )
@@ -369,7 +369,7 @@ class Ledger:
         if not spent + cost <= limit:
             if not limit:  # of delta
                 raise BudgetError(
-                    f"Refused: {self.path} allows {name} = 0, only pure differential privacy, and this run costs {name} = "
+                    f"Refused: {self.path} allows only {name} = 0 (pure differential privacy), but this run costs {name} = "
                     f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators. Or, while the "
                     "ledger has no charges, replace it by a new ledger with --delta-limit, and note this in the logbook."
                 )

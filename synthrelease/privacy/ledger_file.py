@@ -586,7 +586,7 @@ def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
     _check_names(path)
     fixed = not writable and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     if fixed and any(os.path.lexists(name) and os.path.getsize(name) > 0 for name in _companions(path)):
-        raise refusal(path, "a complete ledger", "an unfinished one that is read-only", "Run the command as its owner")
+        raise refusal(path, "a complete ledger", "a read-only ledger with an unfinished change", "Run the command as its owner")
     address = f"{path.as_uri()}?{'mode=ro&immutable=1' if fixed else 'mode=rw'}"  # fixed: SQLite cannot create further files
     try:
         with closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=WAIT_SECONDS)) as opened:

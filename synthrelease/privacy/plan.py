@@ -57,8 +57,8 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
     if not delta * n <= Fraction(1, 10):
         rows = f"the {n} rows" if n > 1 else "the number of rows"
         raise BudgetError(
-            f"Refused: expected a delta far below 1 divided by {rows}, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
-            "Such a large delta would allow the publication of whole records. "
+            f"Refused: delta = {float(delta):g} is too large; it should be far below 1 divided by {rows}, at most "
+            f"{1 / (1000 * n):.0e}. Such a large delta would allow the publication of whole records. "
             + ("The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent.")
         )
 
@@ -294,8 +294,8 @@ def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, parti
     """Raise BudgetError unless a release after a scout has one round on all rows, at the delta of the cap."""
     if rule is None or rule.rounds is None or rule.rounds.exact_mean != 1 or partition is not None or delta != cap.delta:
         raise BudgetError(
-            f"Refused: after a scout a release has one round on all rows at the delta of the cap, {float(cap.delta):g}: "
-            '[selection] mode = "hidden_number" with rounds = { 1 = 1 }, no [partition], and [budget] delta as in [scout]. '
+            f"Refused: after a scout, a release needs one round on all rows, at the delta of the cap, {float(cap.delta):g}. "
+            'Set [selection] mode = "hidden_number" and rounds = { 1 = 1 }, delete [partition], copy delta from [scout]. '
             "Nothing was spent."
         )
 
@@ -312,7 +312,7 @@ def pure_epsilon(charge: Charge) -> Fraction:
     """
     epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
     if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
-        raise BudgetError(f"The charge {charge.name!r} leaves nothing for a mechanism of pure differential privacy.")
+        raise BudgetError(f"The charge {charge.name!r} leaves no epsilon for a mechanism of pure differential privacy.")
     return epsilon
 
 

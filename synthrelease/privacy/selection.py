@@ -239,7 +239,7 @@ class FiniteLaw:
         if not epsilon or len(self.atoms) == 1:
             return most
         if epsilon > LARGEST_EPSILON:
-            raise BudgetError(f"A hidden number needs rounds of epsilon up to {LARGEST_EPSILON}; found {float(epsilon):g}.")
+            raise BudgetError(f"A hidden number needs rounds of at most epsilon = {LARGEST_EPSILON}; found {float(epsilon):g}.")
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -338,7 +338,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
         problem = "a curve" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
         raise BudgetError(
             "Private selection with a known threshold has no guarantee for rounds with delta > 0 when the stop probability is "
-            f"0: only pure rounds may go on for ever. The round {one_round.name!r} has {problem}. "
+            f"0: only a search with pure rounds may have no limit. The round {one_round.name!r} has {problem}. "
             "Set [selection] stop_probability above 0."
         )
     return _approximate(name, one_round, law, delta)
@@ -385,7 +385,7 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
     """Return the charge of zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
     if one_round.renyi is None:
         raise BudgetError(
-            "Private selection with this law of the number of rounds is for pure and for zero-concentrated rounds; the round "
+            "With this distribution of the number of rounds, every round must be pure or zero-concentrated; the round "
             f"{one_round.name!r} has delta > 0. "
             'Set [selection] mode = "known_threshold" with a stop probability above 0, or "hidden_number".'
         )

@@ -94,7 +94,7 @@ def _codes(table: ColumnTable) -> _AtomicBins:
     blank = next((code for code in codes if not code.strip()), None)
     _require(blank is None, "codes", "codes of at least one character (missing_values may be empty)", repr(blank))
     long = next((code for code in codes if table.characters and len(code) > table.characters), None)
-    _require(long is None, "codes", f"codes of at most {table.characters} characters, as `characters` says", repr(long))
+    _require(long is None, "codes", f"codes of at most {table.characters} characters, as `characters` states", repr(long))
     values = {code: index for index, code in enumerate(codes)}
     return _AtomicBins(values=values, members=codes, labels=labels, numbers=(None,) * len(codes))
 
@@ -454,7 +454,7 @@ def _numeric_column(
     for key, bins in table.alternatives.items():
         parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
         n_bins += len(parsed[key])
-        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives of a column", "more")
+        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives together", "more")
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}

@@ -40,7 +40,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
     if linked.order:
         sources = {source for column in schema.columns for source in column.sources}
         released = [name for name in linked.order if name in sources]
-        chosen = f"the first {linked.most}, ordered by {listing(linked.order)} (equal ones by their released values)"
+        chosen = f"the first {linked.most}, ordered by {listing(linked.order)} (ties by their released values)"
         lean = "towards roots with few members"
         if released:
             lean += f", and statistics of {listing(released)}, which is released, describe only the first members"

@@ -259,14 +259,14 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
     """
     if order:
         first = "the first row" if records == 1 else f"the first {records} rows"
-        chosen = f"{first} of each person that the rules keep, ordered by {listing(order)} (equal ones at random)"
+        chosen = f"{first} of each person that the rules keep, ordered by {listing(order)} (ties at random)"
         later = ", and later rows are missing"
     else:
         first = "one row" if records == 1 else f"up to {records} rows"
         chosen, later = f"{first} of each person that the rules keep, drawn at random", ""
-    counts = "one counts" if records == 1 else f"at most {records} count"
+    counts = "one row of each person is" if records == 1 else f"at most {records} rows of each person are"
     return chosen, (
-        f"Statistics describe persons, not all rows of the file: of the rows of a person, {counts}. The statistics are biased "
+        f"Statistics describe persons, not all rows of the file: {counts} used. The statistics are biased "
         f"towards persons with few rows{later}."
     )
 

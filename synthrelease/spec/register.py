@@ -40,7 +40,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
             expected = "a column with a public record number that is not released"
             problems.add("split.by", expected, f"{table.by!r}, which is a source of {column.name!r}")
     if release.input.rows == "exact":
-        expected = '"private" or a number: with [split], an exact number of kept rows would be a fact about a secret piece'
+        expected = '"private" or a number: with [split], an exact number of kept rows would reveal a fact about a secret piece'
         problems.add("input.rows", expected, '"exact"')
     _check_whole(release, "split", "the measurements describe a piece, and give no estimate for the whole register", problems)
 

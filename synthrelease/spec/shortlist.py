@@ -87,7 +87,7 @@ class VerdictTable(SpecTable):
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
             yield expected, "criteria that such a table meets: the release would promise nothing about associations"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
-            expected = f"synthetic tables that are better than independent columns (fewer columns, coarser bins); {otherwise}"
+            expected = f"smaller errors than with independent columns (use fewer columns, coarser bins); {otherwise}"
             actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of a typical table of two associated columns"
             yield expected, f"synthetic tables with {actual}; independent columns have {self.pairs_off_if_independent:.1%}"
         if lost := self.unnamed(admitted):

@@ -69,7 +69,7 @@ def check_answered(
     for index, criterion in answered.items():
         for sums in criterion.measured_sums(facts):
             if not covered(sums.columns, measured):
-                expected = f"a measured table with {listing(sums.columns)}, which determines the value; or an epsilon"
+                expected = f"a measured table with {listing(sums.columns)}, from which the value follows, or an epsilon"
                 problems.add(f"criteria[{index}].answered_by", expected, "none", file=acceptance)
                 break
 
@@ -189,7 +189,7 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
         apart = [layout.columns[column] for column in generator.bins_apart(layout)]
         for criterion in criteria:
             if criterion.measured_line and (target := getattr(criterion, "target", None)) in apart:
-                expected = f"no bins of {target!r}, because the line of {criterion.name!r} describes only the other rows"
+                expected = f"no rare bins of {target!r}: the line of {criterion.name!r} would leave out their rows"
                 problems.add("generators[0].rare_bins", expected, _shown(generator))
                 return
 
@@ -239,7 +239,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
     for column, field in scored.items():
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
-            expected = f'[selection] measurements = "shared", or one alternative of {name!r}, whose bins are named'
+            expected = f'[selection] measurements = "shared", or one alternative of {name!r}, to have fixed bins'
             yield Mistake(field, expected, "several alternatives, each measured in different rounds")
             return
     for scored_sum in (each for each in generator.scored_sums if not each.own_values_of):
@@ -359,7 +359,7 @@ def _generator_mistakes(
         expected = f"families with the privacy definition of {where_first} ({other.guarantee}), because all get the same budget"
         yield Mistake("family", expected, f"{generator.family!r} ({generator.guarantee})")
     elif shared and isinstance(other, MeasuringGenerator) and not other.same_measurements(generator):
-        yield Mistake("tables", f"the tables of {where_first}, because measurements are shared", "others")
+        yield Mistake("tables", f"the tables of {where_first}, because measurements are shared", "other tables")
 
 
 def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:

@@ -211,7 +211,7 @@ def test_check_counts_keys_that_are_written_in_two_ways(tmp_path: Path) -> None:
 def alike(number: str) -> tuple[str]:
     return (
         f"{number} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
-        "key of its own. If they belong to one person or record, write them in one way before the release.",
+        "separate key. If they belong to one person or record, write them in one way before the release.",
     )
 
 

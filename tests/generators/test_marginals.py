@@ -289,7 +289,7 @@ def test_cliques_above_the_limit_are_refused_also_when_only_the_rules_make_them(
     (found,) = mistakes("x:y:z", (200, 200, 200))
     assert found == (
         f"tables: tables that, with the rules, connect at most {DENSE_LIMIT} cells together (fewer or smaller tables); "
-        "8000000 cells in one clique of the model; of its columns the largest are 'x' (200 bins), 'y' (200 bins), 'z' (200 "
+        "8000000 cells in one clique of the model; its largest columns are 'x' (200 bins), 'y' (200 bins), 'z' (200 "
         "bins); None"
     )
     assert mistakes("x:y + y:z", (200, 200, 200)) == []

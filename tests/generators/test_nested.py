@@ -277,7 +277,7 @@ def test_a_mistake_in_areas_or_tables_is_told_before_anything_is_spent(changes: 
 def test_areas_that_no_rule_ties_and_tables_that_are_too_large_are_told() -> None:
     assert list(Nested(**TABLES).mistakes(LAYOUT, [(0, 1)])) == []
     (untied,) = Nested(**TABLES).mistakes(LAYOUT, [])
-    assert "a rule puts into one of 'region'" in untied.expected
+    assert "a rule that assigns each area to one of 'region'" in untied.expected
     wide = Layout(columns=("region", "town", "a", "b"), sizes=(3, 6, 2000, 2000))
     fields = [mistake.field for mistake in Nested(areas="region > town", tables="region:a + town:b").mistakes(wide, [(0, 1)])]
     assert fields == ["tables"]

@@ -203,14 +203,14 @@ def test_rows_of_rare_bins_contradict_no_table() -> None:
     ("text", "message"),
     [
         ("a[0 1] + b[0 0 1] + a[0 1]", "expected different bins"),
-        ("a[1 1]", "1 for a rare bin"),
-        ("a[0 2]", "1 for a rare bin"),
-        ("a[0 -1]", "1 for a rare bin"),
-        ("a[0 0]", "1 for a rare bin"),
-        ("a[0..1]", "1 for a rare bin"),
-        ("a(0..1)", "1 for a rare bin"),
-        ("a[0 1]:b[0 0 1]", "1 for a rare bin"),
-        ("a[0 1] within 0..1", "1 for a rare bin"),
+        ("a[1 1]", "1 for each rare bin"),
+        ("a[0 2]", "1 for each rare bin"),
+        ("a[0 -1]", "1 for each rare bin"),
+        ("a[0 0]", "1 for each rare bin"),
+        ("a[0..1]", "1 for each rare bin"),
+        ("a(0..1)", "1 for each rare bin"),
+        ("a[0 1]:b[0 0 1]", "1 for each rare bin"),
+        ("a[0 1] within 0..1", "1 for each rare bin"),
         ("2 a[0 1]", "expected terms such as"),
         ("", "at least 1 character"),
     ],
@@ -225,8 +225,8 @@ def test_what_is_no_list_of_bins_is_refused(text: str, message: str) -> None:
     [
         ("d[0 1]", "columns", "'d'"),
         ("b[0 1]", "3 scores of 'b'", "2"),
-        ("a[0 1] + a[1 0]", "a bin of 'a' that is no rare one", "all of them"),
-        ("b[0 0 1] + a[0 1] + a[1 0]", "a bin of 'a' that is no rare one", "all of them"),
+        ("a[0 1] + a[1 0]", "a bin of 'a' that is not rare", "only rare bins"),
+        ("b[0 0 1] + a[0 1] + a[1 0]", "a bin of 'a' that is not rare", "only rare bins"),
     ],
 )
 def test_bins_that_the_columns_do_not_have_are_named(text: str, expected: str, found: str) -> None:

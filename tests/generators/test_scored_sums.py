@@ -73,7 +73,7 @@ def test_anything_else_is_refused(text: str) -> None:
     "text", ["{a[0 1]", "a[0 1]}", "{{a[0 1]}}", "{2 a[0 1] + b[0 1]}", "{}", "{a[0 1]} b[0 1]", "2 {a[0 1] +}"]
 )
 def test_braces_that_do_not_match_and_weights_within_them_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="share one noise, which have no weights of their own"):
+    with pytest.raises(ValueError, match="share one noise and one weight"):
         read_sums(text)
 
 

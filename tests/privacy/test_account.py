@@ -416,7 +416,7 @@ def test_files_that_are_no_ledger_are_refused_and_left_as_they_are(tmp_path: Pat
 
 
 def test_the_ledger_of_another_dataset_or_format_is_refused(coins: Ledger) -> None:
-    with pytest.raises(LedgerError, match="expected the ledger of 'dice'; found that of 'coins'"):
+    with pytest.raises(LedgerError, match="expected the ledger of 'dice'; found the ledger of 'coins'"):
         load_ledger(coins.path, dataset="dice")
     assert load_ledger(coins.path, dataset="coins").statement().epsilon_limit == 10
     with edited(coins.path) as database:

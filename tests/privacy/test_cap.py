@@ -67,7 +67,7 @@ def test_what_is_left_is_what_the_exact_curve_leaves() -> None:
 
 def test_parts_without_a_theorem_are_refused() -> None:
     for part in (zero_concentrated("curve", Fraction(1, 100), ""), mechanism("x", Fraction(1, 10), "", Fraction(1, 10**12))):
-        with pytest.raises(BudgetError, match="only Gaussian and pure parts"):
+        with pytest.raises(BudgetError, match="must be Gaussian or pure"):
             within_cap("both", CAP, part)
 
 

@@ -121,12 +121,12 @@ def test_the_approximate_bound_is_never_above_the_one_of_liu_and_talwar(epsilon:
 def test_rounds_without_a_guarantee_are_refused() -> None:
     forever, best = SelectionRule(), SelectionRule(stop_probability=Fraction(1, 10), shape=Fraction(1))
     approximate = mechanism("g", Fraction(1), "", Fraction(1, 10**6))
-    with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
+    with pytest.raises(BudgetError, match="only a search with pure rounds may have no limit"):
         private_selection("s", approximate, forever)
     for curve in (zero_concentrated("g", Fraction(1), ""), gaussian("g", Fraction(1), "")):
         with pytest.raises(BudgetError, match="Set delta in"):
             private_selection("s", curve, SelectionRule(stop_probability=Fraction(1, 10)))
-        with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
+        with pytest.raises(BudgetError, match="only a search with pure rounds may have no limit"):
             private_selection("s", curve, forever, Fraction(1, 10**9))
     with pytest.raises(BudgetError, match="delta > 0"):
         private_selection("s", approximate, best)

@@ -180,7 +180,7 @@ def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_th
         build_column("x", table, InputTable(), [], None)
 
     build(alternatives={"single": ["1..19999"]})
-    with pytest.raises(ColumnError, match="alternatives.b: expected at most 20000 bins in all alternatives of a column"):
+    with pytest.raises(ColumnError, match="alternatives.b: expected at most 20000 bins in all alternatives together"):
         build(alternatives={"a": ["1..19999"], "b": ["1..19999"], "c": ["=1"]})
     with pytest.raises(ColumnError, match="categories: expected at most 20000 categories, found 20001"):
         category(categories=[str(number) for number in range(20_001)])

@@ -181,7 +181,7 @@ def test_a_key_alone_does_not_say_which_row_of_a_person_comes_first(
         ("", 2, "which row of a person is released?"),
         ("first_by = []", 2, '`first_by = "random"`, which draws one row at random'),
         ('first_by = "random"', 0, "one row of each person that the rules keep, drawn at random"),
-        ('first_by = ["day"]', 0, "the first row of each person that the rules keep, ordered by 'day' (equal ones at random)"),
+        ('first_by = ["day"]', 0, "the first row of each person that the rules keep, ordered by 'day' (ties at random)"),
     ):
         config = keyed(tmp_path)
         config.write_text(config.read_text().replace('first_by = ["day"]', order))

@@ -211,7 +211,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
         ("", {"piece": 3}, "piece must be a number from 1 to 2; it is 3"),
         ("", {"of": 1}, "split.of"),
         ("", {"of": MOST_PIECES + 1}, "split.of"),
-        ("", {"rows": '[input]\nrows = "exact"\n'}, "would be a fact about a secret piece"),
+        ("", {"rows": '[input]\nrows = "exact"\n'}, "would reveal a fact about a secret piece"),
         (
             '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "x"\n',
             {},

@@ -138,7 +138,7 @@ MISTAKES = [
     ),
     (
         PLACE + DIAGNOSIS.replace("J =", '"J10" ='),
-        "columns.diagnosis.codes: expected codes of at most 1 characters, as `characters` says; found 'J10'.",
+        "columns.diagnosis.codes: expected codes of at most 1 characters, as `characters` states; found 'J10'.",
     ),
     (
         PLACE + '[columns.age]\nkind = "integer"\nbounds = [0, 9]\noutside = "bin"\nalternatives.each = ["0..9"]\n',
