@@ -456,8 +456,8 @@ def estimate(
     Each estimate has two intervals (docs/estimates.md): one for the file (the rows that the rules keep), and one for a
     population from which these rows are a simple random sample. If no noisy table has the columns, use `synthrelease bound`.
 
-    For several releases, the command prints the estimate of each release, the changes between them with intervals, and the
-    common level.
+    For several releases, the command prints the estimate of each release, the changes between releases with intervals, and the
+    mean level of all releases.
 
     Parameters
     ----------

@@ -412,7 +412,7 @@ def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNot
 
     Raises
     ------
-    InputError : when the file cannot be read, as in `package_batches`.
+    InputError : when the file cannot be read, for the same reasons as in `package_batches`.
     """
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     return {name: _notes(package, facts, name) for name in facts.column_names}

@@ -190,7 +190,8 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """Yield each noisy count of a single column as column, value, count, and the number of noise terms that the count contains.
+    """Yield four values for each noisy count of a single column: the column, the value, the count, and the number of noise
+    terms in the count.
 
     Numbers have the counts of their second table.
     """

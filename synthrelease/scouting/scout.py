@@ -170,8 +170,8 @@ def cap_of(
     epsilon, delta : budget of scout and release together.
     rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of that
         amount is added for the measure of dependence. `rho` must be None if delta is 0.
-    tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, epsilon
-        that is reserved for the whole release; by default 80% of the cap.
+    tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, `tests` is
+        the epsilon that is reserved for the whole release; by default 80% of the cap.
 
     Raises
     ------

@@ -114,7 +114,7 @@ def dependence(
 
     Parameters
     ----------
-    groups : for each column, (n_atoms,) the bin of each finest bin. The joint tables are computed on these bins.
+    groups : for each column, the (n_atoms,) bins to which the finest bins belong. The joint tables are computed on these bins.
 
     Privacy
     -------

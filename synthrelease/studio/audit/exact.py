@@ -265,8 +265,8 @@ def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.n
 
 
 def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator of every bin of every column, the bins of missing values included: 1 for rows in the
-    bin.
+    """Return an (n_rows,) indicator of every bin of every column, including the bins of missing values. The indicator is 1 for
+    rows in the bin.
     """
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 

@@ -523,9 +523,9 @@ def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
     """Yield cases of MWEM and PEP with columns of two bins, whose 16 cells are all queries.
 
     MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the other columns. The record has 1 in the first
-    column on the left, and 1 in all other columns on the right. The model approaches the counts in small steps, so all counts
-    of ones stay above the model. So on the left, the error of the first query, which is seldom chosen, is larger by 1, and the
-    other errors are smaller.
+    column on the left, and 1 in all other columns on the right. The model approaches the counts in small steps, so the model
+    stays below all counts of rows with ones. So on the left, the error of the first query, which is seldom chosen, is larger by
+    1, and the other errors are smaller.
 
     PEP: two rows, and a record whose value rises in half of the columns and falls in the other columns. Errors are at most 2,
     far below the noise, so all queries are about equally likely to be chosen. The counts of half of the queries rise.

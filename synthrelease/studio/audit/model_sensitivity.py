@@ -241,8 +241,9 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
-    """Yield each sum that a mean or a regression needs, as a separate measurement, and the shares of the rows of all groups
-    together."""
+    """Yield each sum that a mean or a regression needs, as a separate measurement. The shares of the rows in all groups are one
+    measurement.
+    """
     numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}
     limits = {name: (float(values[0]), float(values[-1])) for name, values in numbers.items()}
     domains = {column.name: Domain(kind=column.kind, bounds=column.bounds) for column in world.schema.columns}

@@ -323,8 +323,8 @@ def slide_cost(gamma: float) -> float:
 
 
 def variance(gamma: float) -> float:
-    """Return the variance for scale 1: sin(pi / gamma) / sin(3 pi / gamma), infinite for gamma of at most 3; 1 for gamma =
-    4.
+    """Return the variance for scale 1: sin(pi / gamma) / sin(3 pi / gamma). It is infinite for gamma of at most 3, and 1 for
+    gamma = 4.
     """
     return math.sin(math.pi / gamma) / math.sin(3 * math.pi / gamma) if gamma > 3 else math.inf
 

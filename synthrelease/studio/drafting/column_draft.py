@@ -382,7 +382,9 @@ class Answers:
 
     @property
     def label_of_missing(self) -> str:
-        """The label of the bin of missing values: the codebook's label if all missing codes share one, otherwise "missing"."""
+        """The label of the bin of missing values. This is the label in the codebook if it is the same for all missing codes,
+        otherwise "missing".
+        """
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
         if len(self.below_zero) == len(self.missing_values) == 1:
             return plain_label(f"code {self.below_zero[0]}")
@@ -632,8 +634,8 @@ _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Return whether nearly all texts are codes of a classification with common beginnings, and the name does not suggest a
-    key.
+    """Return whether nearly all texts are codes of a classification, many of which share their first characters. The name must
+    not suggest a key.
     """
     n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
     beginnings, n = len({text[:3] for text in answers.texts}), len(answers.texts)

@@ -1137,10 +1137,11 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns. In columns of many categories, each category states its larger category, if there is one.
+    """Return the columns, with larger categories added to columns of many categories. Each category then states its larger
+    category, if there is one.
 
-    For example, an industry belongs to a sector. The larger categories are those of another column that the categories
-    determine.
+    For example, an industry belongs to a sector. The larger categories come from another column, whose value is determined by
+    the category.
     """
     plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
     plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]

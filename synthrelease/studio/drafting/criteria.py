@@ -334,7 +334,7 @@ def _between_samples(best_figure: float, rows: int) -> float:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Return the outcomes, with None in place of one criterion of each pair of alternatives.
+    """Keep one criterion of each pair of alternative criteria. Return the outcomes, with None in place of the other criterion.
 
     The alternative uses representative values of bins. The alternative is kept if the criterion with exact values is left out,
     or if the threshold of that criterion is more than three times as large.
@@ -390,7 +390,8 @@ def with_threshold(
     yardstick : criterion values of a half of the public file and of independent columns.
     fits : criterion values of noisy fits.
     sensitivity : sensitivity of the criterion; None if it has no threshold.
-    room : what the threshold adds for the noise of the joint test and for another sample, in the unit of the criterion value.
+    room : the margin of the threshold for the noise of the joint test and for another sample, in the unit of the criterion
+        value.
     """
     name = draft.settings["name"]
     if sensitivity is None:
@@ -484,7 +485,7 @@ def suggested_of_members(schema: Schema, transformation: Transformation, table: 
 
     Parameters
     ----------
-    table : counts of the wide records of the roots, in bins.
+    table : counts of the roots with all their members (wide records), in bins.
     """
     linked = schema.linked
     if linked is None:

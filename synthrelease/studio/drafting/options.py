@@ -585,7 +585,9 @@ def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.n
 
 
 def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether the values of another column mostly increase from row to row of the same person, ordered by numbers."""
+    """Return whether the values of another column mostly increase from row to row of the same person, if these numbers order
+    the rows.
+    """
     line = np.lexsort((numbers, persons))
     steps = np.diff(other[line])[np.diff(persons[line]) == 0]
     up, down = int((steps > 0).sum()), int((steps < 0).sum())

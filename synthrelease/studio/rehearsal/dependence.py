@@ -138,7 +138,9 @@ class PairTables:
         return [of_pair[index] for index in range(self.n_pairs)]
 
     def apart(self, other: PairTables, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return an (n_pairs,) measure of the difference between the tables of each pair and other tables of these pairs."""
+        """Return, for each of the (n_pairs,) pairs, a measure of the difference between its table here and its table in
+        `other`.
+        """
         result = np.empty(self.n_pairs)
         for (indices, stack), (_, counterpart) in zip(self.stacks, other.stacks, strict=True):
             result[indices] = measure(stack, counterpart)

@@ -140,7 +140,7 @@ REPLICATES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyErrors:
-    """The errors of an intended question, each as a standard deviation over draws.
+    """The errors of the answer to an intended question. Each error is a standard deviation over repeated draws.
 
     Attributes
     ----------

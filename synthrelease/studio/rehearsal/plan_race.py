@@ -179,8 +179,9 @@ class Kept:
     def comparable(self) -> float:
         """Return the share for comparing plans.
 
-        If the share is unknown, fits as near to the other half as independent columns, or as the rows without noise, count as
-        1. Other fits count less by their relative excess, because their noise is larger than all associations.
+        The share may be unknown. Then fits count as 1 if they are as near to the other half as independent columns are, or as
+        the rows without noise are. Other fits count as 1 minus their relative excess (`excess`), because their noise is larger
+        than all associations.
         """
         return min(1.0, 1 - self.excess) if self.share is None else self.share
 

@@ -119,7 +119,7 @@ class Units:
         return f"{start}" if stop - start == 1 else f"{start}{between}{stop - 1}"
 
     def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
-        """Return the ranges outside the bands, in order; one band for each category."""
+        """Return the ranges outside the bands, in order. For a column of categories, each category has its own band."""
         uncovered, at = [], self.first
         for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
             if at < start:
@@ -493,8 +493,9 @@ def _inside(place: str) -> Iterator[None]:
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
-    """Return a mistake in a table or column with its path in the file. `whole` is the value to show if the mistake has no
-    value."""
+    """Return a mistake in a table or column with its path in the file. `whole` is the value that the message shows if the
+    mistake itself has no value.
+    """
     found = whole if error.found is None else error.found
     return Problem(file=file, path=f"{path}.{error.place}", expected=error.expected, found=found)
 
@@ -661,8 +662,8 @@ class CheckedFacts:
 
     Attributes
     ----------
-    skips : by column, the condition under which the question is not asked.
-    tables : by column, all tables from which it is drawn: tables of shares, or one table of means.
+    skips : for each column, the condition under which the question is not asked.
+    tables : for each column, all tables from which the column is drawn. These are tables of shares, or one table of means.
     """
 
     file: str

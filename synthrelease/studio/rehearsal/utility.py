@@ -388,7 +388,8 @@ class RegressionComparison:
 
     Attributes
     ----------
-    original : the fit to the original, in units of the target (of a logistic regression: in log odds) per unit of a feature.
+    original : the fit to the original, in units of the target per unit of a feature. For a logistic regression, log odds take
+        the place of units of the target.
     estimates, standard_errors, interval : results for the synthetic data, combined over the copies if there are several.
     interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`interval_overlap`).
     standardised_difference : |original - synthetic| / original standard error; 0 is best. Both are NaN when a copy does not

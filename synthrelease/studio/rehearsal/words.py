@@ -178,8 +178,8 @@ def units(rehearsal: Rehearsal) -> dict[str, str]:
 
 
 def generator_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on how often the best configuration of each family of generators was accepted, the best family first;
-    empty with one family.
+    """Return sentences on how often the best configuration of each family of generators was accepted. The best family comes
+    first. Empty if there is only one family.
     """
     race, best = rehearsal.race, dict[str, ShareEstimate]()
     for c in sorted(range(len(race.estimates)), key=lambda c: -race.chances[c]):
@@ -284,7 +284,9 @@ def warnings(rehearsal: Rehearsal) -> list[str]:
 
 
 def binding(rehearsal: Rehearsal) -> str:
-    """Return sentences on the criterion that rejects most often and on the place of its error; empty without a closer look."""
+    """Return sentences on the criterion that rejects most often, and on the places of its largest errors; empty without a
+    closer look.
+    """
     if rehearsal.look is None or not rehearsal.criteria:
         return ""
 

@@ -53,7 +53,7 @@ def like(value: float, text: str) -> str:
 
 
 def budget() -> Rows:
-    """Return the charges that add up to epsilon 9.98 in Hod & Canetti (2024), printed and computed from the shipped
+    """Return the charges that add up to epsilon 9.98 in Hod & Canetti (2024): as printed, and as computed from the shipped
     configuration.
     """
     births, spec = printed()["births"], load_spec(resource("configs/births-paper.toml"))
@@ -85,7 +85,9 @@ def printed_bound(epsilon: Fraction, share: Fraction) -> float:
 
 
 def largest_share(epsilon: Fraction) -> float:
-    """Return the share of records up to which the printed bound is below epsilon itself: (E - 1) / (2 E - 1), E = e^epsilon."""
+    """Return the largest share of records for which the printed bound is below epsilon itself: (E - 1) / (2 E - 1) with E =
+    e^epsilon.
+    """
     factor = math.exp(epsilon)
     return (factor - 1) / (2 * factor - 1)
 
