@@ -496,12 +496,12 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """Return, for two or three columns of measured tables, the mean absolute noise of a cell, its variance, and the pull of
-        the prior.
+        """Return, for two or three columns of measured tables, the mean absolute noise of a cell, the variance of this
+        noise, and the influence of the prior.
 
-        The pull is W V m of theory 12.15, associations that rows carry. If several tables contain the columns, the smallest
-        values are used. A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and
-        the mean absolute value of a normal variable is sqrt(2 / pi) standard deviations.
+        The influence is the product W V m (theory 12.15, associations that rows carry). If several tables contain the
+        columns, the smallest values are used. A cell of these columns is a sum of cells of the table. The sum of many
+        noises is nearly normal, and the mean absolute value of a normal variable is sqrt(2 / pi) standard deviations.
         """
         noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:

@@ -287,7 +287,8 @@ def build_network(
     ----------
     n : the public number of rows.
     plausibility : the rules, whose structural zeros are exact zeros of the network.
-    generator : draws rows of the model, if the distribution of some parents is too large to be computed exactly.
+    generator : the public random generator that draws rows of the model, if the distribution of some parents is too large
+        to be computed exactly.
     """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)

@@ -36,7 +36,8 @@ class CountSoFar:
     column : the position of the running count, after the columns of the rows.
     before : the position of the preceding running count; None for the first running count.
     columns : the columns of the rows on which the part depends.
-    into : the bin of the running count, with axes (bins of `before`, if any, and bins of each of `columns`); -1 breaks a rule.
+    into : the bin of the running count. The axes are the bins of `before`, if any, and the bins of each of `columns`. The
+        value -1 means that a rule is broken.
     size : the number of bins of the running count.
     """
 

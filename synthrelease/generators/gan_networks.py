@@ -220,7 +220,7 @@ class Game:
     Parameters
     ----------
     settings : the hyperparameters.
-    generator : draws weights, noise and rows; public.
+    generator : the public random generator that draws weights, noise and rows.
     conditioned : whether rows are generated from conditions.
     """
 

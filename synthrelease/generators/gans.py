@@ -316,7 +316,7 @@ class Mirrors:
         within a draw.
     columns : the slice of each column's bins among the bins of all columns.
     rows : mean number of rows of a teacher.
-    public : draws rows.
+    public : the public random generator that draws rows.
     """
 
     def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):

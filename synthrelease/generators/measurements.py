@@ -463,7 +463,7 @@ class NoisyMarginal:
 
     Attributes
     ----------
-    columns : increasing indices of its columns.
+    columns : the increasing indices of the columns of the table.
     values : int64, one axis per column: counts plus independent noise.
     cost : the epsilon of the table or, with Gaussian noise, its rho.
     cells : the number of noisy cells that are added up in each value; 1 before merging.
@@ -502,7 +502,7 @@ class NoisySum:
     Attributes
     ----------
     text : the factors of the sum, written as in the configuration.
-    columns : increasing indices of its columns.
+    columns : the increasing indices of the columns of the sum.
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
     epsilon : the cost of the sum. If several sums share one noise, it is the cost of all these sums together.

@@ -238,8 +238,8 @@ class PrivBayes(Generator):
 
         Privacy
         -------
-        The function reads no private data. The result depends only on n, the sizes, the hyperparameters and the columns that
-        already have a place.
+        The function reads no private data. The result depends only on n, the sizes, the hyperparameters and the columns
+        that were placed before.
         """
         sizes = layout.sizes
         if self.theta is None:

@@ -242,8 +242,8 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
 
     R_0 is empty. For k = 1 to m - 1, add the rows that occur k times to R_(k-1). Then draw a share of k / (k + 1) of all these
     rows, rounded down, without replacement: R_k. The rows in R_(m-1) are kept. So a row of count k is kept with probability k /
-    (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper prints the proportion rounded down, which is 0; its
-    proof needs the number of rows rounded down.
+    (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper rounds the proportion down, which gives 0. The
+    proof in the paper needs the number of rows rounded down.
 
     Parameters
     ----------

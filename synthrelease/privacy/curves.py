@@ -331,7 +331,7 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
     """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30.
 
-    The delta is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], N standard normal.
+    The delta is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu] for a standard normal N.
     """
     if not mu:
         return Fraction(0)

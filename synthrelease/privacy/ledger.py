@@ -8,9 +8,12 @@ Every byte of a ledger is known before the private file is opened: the purpose (
 ledger records no outcome, end or duration of a run, so it reveals nothing about the data. Outcomes are omitted on purpose. If
 "released" and "nothing" were recorded, a missing record would reveal a failure, which the selection theorem does not cover.
 
-The ledger detects and refuses: an edited, removed, inserted or moved row (each hash covers the row and the hash before it); a
-truncated, damaged or foreign file; a ledger that is older than its head file or has different rows; a missing head file; the
-ledger of another dataset or of a newer version; a second name for the file.
+The ledger detects and refuses the following:
+
+- a row that was edited, removed, inserted or moved, because each hash covers the row and the hash before it;
+- a truncated, damaged or foreign file, and a second name for the file;
+- a ledger that is older than its head file or has different rows, and a missing head file;
+- the ledger of another dataset or of a newer version.
 
 If a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
 categories and rules that determine which rows count). The ledger then accepts such releases on this domain only, because

@@ -341,12 +341,13 @@ def laplace_figure(
 
     Parameters
     ----------
-    value : the exact number, up to rounding errors of at most a quarter of a grid step. (It is computed from exact integers, or
-        from correctly rounded sums of numbers that are each a function of one record's cell alone; the docstring of each
-        criterion states why its error is this small.)
+    value : the exact number, up to rounding errors of at most a quarter of a grid step. The number is computed from exact
+        integers, or from correctly rounded sums of numbers that are each a function of one record's cell alone. The
+        docstring of each criterion states why its error is this small.
     sensitivity : largest change of the exact number between neighbours, > 0; public.
     epsilon : the privacy cost, an exact number above 0.
-    rows : the public number of rows from which the number is computed, on which its grid depends (`noise_grid`).
+    rows : the public number of rows from which the number is computed. The grid depends on this number of rows
+        (`noise_grid`).
 
     Privacy
     -------

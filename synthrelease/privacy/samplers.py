@@ -223,8 +223,8 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
     Notes
     -----
-    The law. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is the sum over k
-    of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|: the stated law.
+    The distribution. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is
+    the sum over k of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|. This is the stated distribution.
 
     A geometric variable. Pr[G = d_0 + 256 d_1 + ... + 256^m t] = (1 - a) a^(d_0 + 256 d_1 + ... + 256^m t) is a product of one
     factor for each digit. So the digits are independent. Digit j has a probability proportional to a^(256^j d), d from 0 to
