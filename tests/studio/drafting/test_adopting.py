@@ -162,7 +162,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     second = run(*release, "--out", tmp_path / "second")
     assert second.returncode in (0, 3)
     assert "found a cheaper plan" not in second.stderr
-    assert "This is estimated from the rehearsal on public data" in words(second.stdout)
+    assert "This is an estimate from the rehearsal on public data" in words(second.stdout)
 
     again = run(*rehearse, "--adopt")  # nothing is left to do, and nothing is done
     assert again.returncode == 0
