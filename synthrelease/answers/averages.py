@@ -105,7 +105,7 @@ class Ratio:
         """Return the ratio with the variance between random groups of clusters, if this variance exceeds the sampling variance
         of the ratio.
 
-        Theory 13.20, random groups of clusters.
+        See theory 13.20, random groups of clusters.
 
         Parameters
         ----------

@@ -459,7 +459,7 @@ def _usable(kind: str) -> bool:
 
 
 def check_confidence(confidence: float) -> None:
-    """Check that a number can be used as a confidence.
+    """Check that a confidence is at least 0.5 and below 1.
 
     Raises
     ------

@@ -57,12 +57,12 @@ class EstimateLine:
     by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is the number
         of rows with both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
-    estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if it is not
-        estimable. The standard error is None in the same case, and for a count in a question.
+    estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if the statistic
+        is not estimable. The standard error is None in the same case, and for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
     population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both
         limits are None for the cells of pairs, and if the release declares that the rows are no simple random sample.
-    told : "yes" if the number is estimable, otherwise "not estimable".
+    told : "yes" if the statistic is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
 

@@ -268,8 +268,9 @@ def _numbers(answer: Estimate) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table that is narrow enough for a terminal. Long headings take several lines, and columns without
-    space are printed below the table."""
+    """Return the lines of a table that is narrow enough for a terminal. Long headings take several lines. Columns for which
+    the line has no space are printed below the table.
+    """
     first, *middle, last = zip(*rows, strict=True)
     names, units = _column(first, _NAMES), _column(last, _UNITS)
     columns = [_column(cells, None) for cells in middle]

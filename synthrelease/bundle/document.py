@@ -112,8 +112,8 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return the parts of release.json that follow from the specification, the drawn configuration and the numbers of rows, by
-    field.
+    """Return, by field, the parts of release.json that follow from the specification, the drawn configuration and the numbers
+    of rows.
 
     Parameters
     ----------

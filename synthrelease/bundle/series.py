@@ -37,8 +37,8 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
     """Return the part on the series for a bundle that is written again.
 
-    A new erratum must correct exactly the release that is written again. If the release is itself an erratum, it continues to
-    correct the same earlier release.
+    A new erratum must correct the release that is written again, and no other release. If the release is itself an erratum, it
+    continues to correct the same earlier release.
 
     Parameters
     ----------

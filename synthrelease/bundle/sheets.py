@@ -82,7 +82,9 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """Return a sheet by file name, rendered from the template of this name with one empty line between blocks."""
+    """Return a sheet by its file name. The sheet is rendered from the template of this name, with one empty line between
+    blocks.
+    """
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 

@@ -344,8 +344,8 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     """Yield a problem if a shared noise does not follow from the epsilons of the criterion values that share it, or if
     release.json states a wrong number of values or a wrong cost for it.
 
-    Values cannot share noise in releases of versions before 1.0.0, nor in releases whose cost of the number of rounds is a
-    Renyi curve.
+    Values cannot share noise in two cases: a version before 1.0.0 made the release, or the cost of the selection is a Renyi
+    curve.
     """
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:

@@ -1,4 +1,4 @@
-"""Write the folder of a release: its files, its signature, and its final name, which only a complete folder gets.
+"""Write the folder of a release with its files and its signature. The folder gets its final name when it is complete.
 
 A run reserves the name of its output before any budget is spent, so of two runs with the same name only one is charged. The
 folder `.NAME.partial` beside the output belongs to this run until the run ends. The run writes the files into it and then
@@ -695,7 +695,7 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
 
 
 def write_archive(folder: str | Path, path: str | Path, workspace: Path | None = None) -> Path:
-    """Write the files of a folder into a new archive of mode 0600, which is either complete or does not exist.
+    """Write the files of a folder into a new archive of mode 0600. The archive is either complete or does not exist.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
     """Return an (n_cells, n_bins) mask: True where the rules allow this bin of the column in this cell. The known bins of the
-    cell are fixed. For the other columns with gaps, some choice of bins must be allowed.
+    cell are fixed. The rules must allow some choice of bins for the other columns with gaps.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]

@@ -5,8 +5,8 @@ implausible if every atomic cell in it is implausible.
 
 A missing value makes a comparison unknown: neither the comparison nor its negation is true. The other parts of `and` and `or`
 may still decide the rule (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is *true* there. For
-example, nobody knows whether a person of unknown age is too young for something. A rule that forbade unknown cases would drop
-incomplete rows, and a bin of missing values exists to avoid this.
+example, nobody knows whether a person of unknown age is too young for something. If rules forbade unknown cases, they would
+drop incomplete rows. A bin of missing values exists to keep such rows.
 """
 
 from __future__ import annotations

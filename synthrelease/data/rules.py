@@ -60,8 +60,8 @@ class Domain:
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    bounds : (lowest, highest) of a numeric column; None leaves its values unchecked.
-    categories : labels of a category column; empty leaves its values unchecked.
+    bounds : (lowest, highest) of a numeric column; with None, values are not checked.
+    categories : labels of a category column; if empty, values are not checked.
     missing : whether the column has a bin of missing values. Only then may a rule use `is missing`.
     """
 

@@ -464,8 +464,8 @@ def value_limits(
     """Return two (n_bins,) arrays: the lowest and the highest value of a row in each bin that contains values; NaN if there
     is no number.
 
-    The largest whole number of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the column,
-    because values beyond the bound are excluded or counted as the bound. The value of a category is its representative value.
+    The largest whole number of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the column.
+    Values beyond this bound are excluded or counted as the bound. The value of a category is its representative value.
 
     Parameters
     ----------

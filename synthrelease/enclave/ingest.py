@@ -112,9 +112,9 @@ def check_fit(
 
     Privacy
     -------
-    No guarantee covers these facts. One record may decide whether a column has a text that is not a number, or whether a tenth
-    of the rows do not fit. Without this check, a wrong decimal mark, unit, date format, or spelling of a category or key would
-    be found only after the charge. No release publishes these facts.
+    No guarantee covers these facts. A single record may decide whether a column has a text that is not a number, or whether
+    more than a tenth of the rows do not fit. Without this check, a wrong decimal mark, unit, date format, or spelling of a
+    category or key would be found only after the charge. No release publishes these facts.
     """
     noticed = tuple(replace(column, outside="drop") if column.outside == "clip" else column for column in schema.columns)
     noticing = replace(schema, columns=noticed)

@@ -7,10 +7,11 @@ The order of the file does not change the probability of any choice.
 
 Privacy
 -------
-A key only shows which rows belong together; 12 and 12.0 are the same key (`texts.key_text`). Only a digest of the key's text is
-held in memory (`marker`), and it never leaves this module. The number of persons is public, the number of rows is not. In a
-release, the coins come from the operating system and are discarded after the reading. These coins never come from a seed. With
-known coins in the order of the file, a further row of one person would change the coins of other persons' rows.
+A key only shows which rows belong together; 12 and 12.0 are the same key (`texts.key_text`). Only a digest of the key's text
+is held in memory (`marker`), and it never leaves this module. The number of persons is public, the number of rows is not. In a
+release, the coins come from the operating system and are discarded after the reading. These coins never come from a seed. If
+coins were known and given to rows in the order of the file, a further row of one person would change the coins of other
+persons' rows.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Return whether a file that has no other format is gzip.
+    """Return whether a file is compressed with gzip. The file has no other known format.
 
     Raises
     ------

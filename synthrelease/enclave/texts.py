@@ -77,7 +77,7 @@ def float_texts(numbers: np.ndarray) -> list[str | None]:
 
 
 def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
-    """Return the canonical text of a key, which does not depend on the program that wrote the file.
+    """Return the canonical text of a key. This text does not depend on the program that wrote the file.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """Return the number of decimals (at most six) with which a width has two significant digits."""
+    """Return the number of decimals, at most six, at which a width has two significant digits."""
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 

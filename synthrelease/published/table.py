@@ -133,7 +133,8 @@ class LabelledBins:
 
         Raises
         ------
-        TableError : when a string is not a label. The message states the line. `line` is the line of the first row.
+        TableError : when a string is not a label. The message states the number of the line. `line` is the number of the first
+            row's line.
         """
         if self._known is None or not self._known[0].equals(column.dictionary):  # usually the dictionary of the previous batch
             texts = column.dictionary.to_pylist()

@@ -299,8 +299,8 @@ def generate(
 ) -> tuple[PrivateCounts, Candidate]:
     """Return the candidate of a configuration, and the private table on its bins with the remaining charges of the round.
 
-    The candidate has as many rows as the table, so that criteria compare tables of the same size. With pieces, the returned
-    table is the piece that criteria use, and the candidate has its number of rows.
+    The candidate has as many rows as the table, so that criteria compare tables of the same size. If the rows are divided, the
+    returned table is the piece that criteria use, and the candidate has the same number of rows as this piece.
 
     Raises
     ------

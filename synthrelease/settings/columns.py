@@ -272,8 +272,8 @@ class ColumnTable(SpecTable):
         file is part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
     numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion
         computes with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean of the
-        values in the bin is better: state a public guess, never a value from the private file. `init` writes the mean in the
-        public file. Example: `numbers = { M = 0, F = 1 }`.
+        values in the bin is better. State a public guess of this mean, never a value from the private file. `init` writes the
+        mean in the public file. Example: `numbers = { M = 0, F = 1 }`.
     step : if a criterion computes with exact values, each value is first rounded to the nearest multiple of this number. The
         default is about a thousandth of the range of the bounds. A smaller step costs time, but no epsilon. Example: `step =
         5`.
@@ -292,7 +292,8 @@ class ColumnTable(SpecTable):
     missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
         Example: `missing_values = ["97", "98", "99"]`.
     characters : the length of the code, if a code is the beginning of a longer text. With 1, "I21.4" counts as "I". Missing
-        values are recognised before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
+        values are recognised before the text is cut. If codes consist of digits, the file must have their leading zeros.
+        Example: `characters = 3`.
     outside : the treatment of values outside the bounds or categories of this column. The default is the treatment under
         [input]. Categories and codes have "bin" in place of "clip". With "bin", an unlisted text counts under `outside_label`,
         and no row is excluded. Example: `outside = "bin"`.

@@ -362,8 +362,8 @@ class SeriesTable(SpecTable):
 class PopulationTable(SpecTable):
     """[population]: the population from which the private file is a simple random sample. The plan, the card and release.json
     then state a second guarantee for each member of the population (theory 11.3, amplification by a subset). This guarantee
-    assumes that nobody knows whether the file contains this person. The table lowers no charge; the ledger charges the full
-    epsilon.
+    assumes that nobody knows whether the file contains this person. The table does not lower any charge: the ledger charges
+    the full epsilon.
 
     Attributes
     ----------

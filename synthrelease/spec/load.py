@@ -173,7 +173,9 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the columns and rules that options add. Levels in its rules are written out."""
+        """Return the configuration without the columns and rules that options add. Names of levels in rules are replaced by
+        the labels in the group.
+        """
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 

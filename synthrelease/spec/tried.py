@@ -173,7 +173,7 @@ def strengths_tried(spec: ReleaseSpec) -> Strengths:
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of the parts that decided the trial of a draft; empty if it is unknown."""
+    """Return the digest of the parts that decided the trial of a draft; empty if the digest is unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 

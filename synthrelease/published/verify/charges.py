@@ -172,7 +172,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield contradictions between the number of rows, the cost of counting them and the statements about the number."""
+    """Yield contradictions between the number of rows, the cost of counting rows, and the statements about this number."""
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":

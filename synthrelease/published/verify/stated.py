@@ -92,7 +92,9 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return sentences on the facts that a matching commitment shows, and whether the commitment covers the specification."""
+    """Return sentences on the facts that a matching commitment confirms, and whether the commitment covers the
+    specification.
+    """
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
