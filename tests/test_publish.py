@@ -78,7 +78,7 @@ def test_a_prior_with_the_private_rows_in_another_order_is_refused_after_the_cha
     write_config(tmp_path, PRIOR)
     header, *rows = write_data(tmp_path).read_text().splitlines()
     (tmp_path / "public.csv").write_text("\n".join([header, *sorted(rows, reverse=True)]) + "\n")
-    assert "Nothing was published; the whole planned budget counts as spent" in refused(tmp_path, BudgetError)
+    assert "Nothing was published. The whole planned budget counts as spent" in refused(tmp_path, BudgetError)
     assert spent(tmp_path) > 0
 
 
@@ -382,7 +382,7 @@ def test_the_archive_of_a_folder_is_the_same_bytes_and_tells_no_time(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "problem"),
     [("taken.zip", "exists already"), ("out/out.zip", "must be outside the released folder"),
-     ("out.tar", "ends with .zip"), ("absent/out.zip", "expected an existing folder")],
+     ("out.tar", "must end with .zip"), ("absent/out.zip", "Create it, or choose another folder")],
 )  # fmt: skip
 def test_an_archive_that_cannot_be_written_costs_nothing(tmp_path: Path, name: str, problem: str) -> None:
     write_config(tmp_path)
