@@ -54,7 +54,7 @@ def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said(m
     monkeypatch.setattr(audit_module, "loss_cases", lambda: faults)
     result = run("audit", "--part", "losses", "--only", "adaptive, the last measurement")
     assert result.returncode == 5
-    assert "The loss exceeds the claim: adaptive, the last measurement of the columns without noise: the results from the same" in words(
+    assert "The loss exceeds the claim: adaptive, the last measurement of the columns without noise: the results" in words(
         result.stderr
     )
     assert "MST and AIM were not checked, because the extra" in words(result.stdout)
