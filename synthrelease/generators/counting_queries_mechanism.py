@@ -5,7 +5,7 @@ public.
 
 Guarantee: the costs of `iterations` choices and of as many counts add up (adaptive composition). The costs are epsilons
 with `PaperLaplace`, and rhos with `adaptive_mechanism.Gaussian`. Neighbours replace one record, which changes a count by at
-most 1. So the error |count - round(n share)| of a query also changes by at most 1. Both sensitivities are 1. Errors and
+most 1. So the error |count - round(n share)| of a query also changes by at most 1. The sensitivity of both is 1. Errors and
 counts are whole numbers.
 """
 

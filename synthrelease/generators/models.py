@@ -217,8 +217,10 @@ class Measured:
         from synthrelease.generators.models_mechanism import measured_models
 
         tables = [(model.group_means, self.of_table) for model in self.tables]
-        mechanism = partial(measured_models, blocks=self.blocks, tables=tables, transformation=transformation)
-        return private.spend(charge, partial(mechanism, entropy=private.entropy))
+        mechanism = partial(
+            measured_models, blocks=self.blocks, tables=tables, transformation=transformation, entropy=private.entropy
+        )
+        return private.spend(charge, mechanism)
 
     @property
     def _unit(self) -> Fraction:
