@@ -466,7 +466,7 @@ class Marginals(RareBinsGenerator):
 
     words: ClassVar[str] = (
         "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
-        "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
+        "measured with noise. The rows follow the matching table with the largest entropy, or nearest to a public table."
     )
     family: Literal["marginals"] = "marginals"
     sums: str | None = Field(default=None, min_length=1, max_length=100_000)
@@ -541,7 +541,7 @@ class GaussianMarginals(GaussianTables, RareBinsGenerator):
 
     words: ClassVar[str] = (
         "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
-        "measured with Gaussian noise, and the rows follow the table of largest entropy, or nearest to a public one, that "
-        "matches them."
+        "measured with Gaussian noise. The rows follow the matching table with the largest entropy, or nearest to a "
+        "public table."
     )
     family: Literal["gaussian_marginals"] = "gaussian_marginals"

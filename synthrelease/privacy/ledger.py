@@ -328,7 +328,7 @@ class Ledger:
                 return
         except (sqlite3.Error, OSError) as error:
             reason = cause(error)
-        advice = f"Charge {number} is recorded and counts as spent. Check the disk; a new run costs again"
+        advice = f"Charge {number} is recorded and counts as spent. Check the disk. A new run would be charged again"
         raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:

@@ -194,7 +194,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
         raise Unexpected(f"a total for each bin from {low:g} to {high:g} of {column.name!r}", f"totals of {listing(labels)}")
     for interval in intervals[1:]:
         if interval.lower not in column.edges:
-            raise Unexpected(f"bins of {column.name!r} that join its bins ({listing(nearest.labels)})", repr(interval.label))
+            raise Unexpected(f"bins of {column.name!r} that combine its bins ({listing(nearest.labels)})", repr(interval.label))
     if missing and len(bins) == len(labels):
         expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 if there are none"
         raise Unexpected(expected, "none")
