@@ -81,7 +81,7 @@ def test_a_criterion_is_added_agreed_to_and_taken_out(coins: Coins) -> None:
     added = load_spec(coins.config).criteria[-1]
     assert (added.kind, added.column, added.by, added.reason) == ("conditional_mean", "year", ("face",), "Asked every year")
     assert coins.post("questions", f"agreed:{number}", by="The council", on="2026-11-24").status_code == 303
-    assert "The largest difference between the mean of year" in coins.browser.get("/questions").text
+    assert "The largest difference between the released mean of year" in coins.browser.get("/questions").text
     assert coins.post("questions", f"drop:{number}").status_code == 303
     assert coins.texts() == before
     for wrong in ({"asked": "else"}, {"first": "nobody"}, {"first": "face"}, {"threshold": "x"}, {"epsilon": "0"}):
