@@ -633,7 +633,7 @@ def test_a_criterion_names_its_offender_on_public_rows(name: str, number: int) -
     found = explain(stage.judged).offender(PublicCounts(counts=WORLD.counts(ROWS)), candidate, stage.setting, stage.prepare())
     assert found is not None or explain(stage.judged).no_offender or name == "face_privacy"
     if found is not None:
-        assert str(found) == f"{found.where}: {found.released} against {found.original}"
+        assert str(found) == f"{found.where}: {found.released} in the synthetic table, {found.original} in the public file"
         assert any(column in found.where for column in WORLD.layout.columns) or "all rows" in found.where
 
 
