@@ -146,13 +146,14 @@ def test_an_edit_is_found_also_when_the_checksums_are_made_anew(name: str) -> No
 
 
 def test_rows_without_the_mark_or_metadata_without_the_notice_are_found() -> None:
-    for name, content in {
-        "synthetic-data.csv": whole()["synthetic-data.csv"].replace(b",1\n", b",0\n", 1),
-        "synthetic-data.parquet": files_of(BundleTable())["data.parquet"],
-    }.items():
+    unmarked = whole()["synthetic-data.csv"].replace(b",1\n", b",0\n", 1)
+    of_columns = "the columns are 'face', 'year'; they must be 'face', 'year', 'synthetic'"
+    for name, content, says in [
+        ("synthetic-data.csv", unmarked, "the column 'synthetic' is not 1 in every row"),
+        ("synthetic-data.parquet", files_of(BundleTable())["data.parquet"], of_columns),
+    ]:
         edited = {key: value for key, value in whole().items() if key != "SHA256SUMS"} | {name: content}
-        found = problems(_sealed(edited, None)).splitlines()
-        assert any(line.startswith(f"{name}: ") and "expected" in line for line in found)
+        assert f"{name}: {says}" in problems(_sealed(edited, None)).splitlines()
 
 
 def test_formats_can_be_added_to_a_finished_release_and_taken_away_again() -> None:
@@ -221,7 +222,9 @@ def test_what_a_format_cannot_hold_is_said_before_anything_is_spent(tmp_path: Pa
     long = "t" * 121
     changes = {'["head", "tail"]': f'["head", "{long}"]', "face == 'tail' and": "", "stop_probability = 0.001\n":
                'stop_probability = 0.001\n[bundle]\nformats = ["spss"]\n'}  # fmt: skip
-    with pytest.raises(SpecError, match=r"columns.face: expected labels of bins of at most 120 bytes.*found one of 121 bytes"):
+    with pytest.raises(
+        SpecError, match=r"columns.face: expected labels of bins of at most 120 bytes.*found a label of 121 bytes"
+    ):
         load_spec(write_config(tmp_path, changes))
     taken = {"columns.year": "columns.synthetic", "year > 6": "synthetic > 6", "stop_probability = 0.001\n":
              "stop_probability = 0.001\n[bundle]\nsynthetic_column = true\n"}  # fmt: skip

@@ -126,7 +126,7 @@ def observed(row: dict[str, str]) -> bool:
 
 def test_what_release_json_says_of_an_option_is_compared_with_the_specification_by_verify() -> None:
     """The tests of each option compare its own sentence; this one shows that `verify` asks for them."""
-    stated = "imputation.donors: expected 10, found 7"
+    stated = "imputation.donors: release.json has 7, the specification gives 10"
     assert stated in check(forged(bundle()["imputed.csv"], lambda part: part.update(donors=7)), "plan").problems
 
 
@@ -142,7 +142,7 @@ def test_copies_as_they_were_written_are_in_order() -> None:
         (observed, lambda row: row.update(face="tail"), "an observed value of face differs from the value in data.csv"),
         (filled, lambda row: row.update(year="missing"), "a value of year is still missing"),
         (filled, lambda row: row.update(year="7-8"), "a row breaks the plausibility rules for released rows"),
-        (filled, lambda row: row.update(year="9"), "expected a bin of 'year' ("),
+        (filled, lambda row: row.update(year="9"), "has '9', which is no bin of 'year' ("),
         (filled, lambda row: row.update({".imputed": ""}), "each with the columns that were filled in"),
         (filled, lambda row: row.update({".id": "1"}), "its lines are not the rows of data.csv in order"),
     ],
@@ -156,7 +156,9 @@ def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
     half = content[: content.rindex(b"\n", 0, len(content) // 2) + 1]
     assert "copy 3: its lines are not the rows" in problems(forged(half))
     assert "there are more rows than 2 copies have" in problems(forged(content, lambda part: part.update(copies=2)))
-    assert "release.json states 1" in problems(forged(content, lambda part: part.update(smallest=1)))
+    assert "release.json states that rows occur at least 1 times; it must be 2 times" in problems(
+        forged(content, lambda part: part.update(smallest=1))
+    )
     assert "1 rows without a value are stated, but data.csv has" in problems(forged(content, lambda part: part.update(rows=1)))
     assert "this file exists, but release.json says that there are no copies" in problems(
         forged(content, lambda part: part.update(failed="it rained"))
