@@ -88,9 +88,12 @@ def listed() -> set[tuple[str, str]]:
     return keys
 
 
+_NOT_CITING = ("theory.md", "references.md", "mutations.md", "mutations.csv")
+
+
 def texts() -> list[Path]:
     """Every file that may cite."""
-    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name not in ("theory.md", "references.md", "mutations.md")]
+    pages = [page for kind in ("md", "csv") for page in (ROOT / "docs").rglob(f"*.{kind}") if page.name not in _NOT_CITING]
     code = [path for folder in (PACKAGE, ROOT / "tests") for path in folder.rglob("*.py") if path != Path(__file__).resolve()]
     return sorted([*pages, *code, ROOT / "README.md"])
 

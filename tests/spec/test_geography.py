@@ -203,9 +203,10 @@ def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document:
     moved[1, 1] = 0
     assert told(moved) == ["geography: 2 areas of 'region' have another number of rows than their smaller areas together"]
     more = part.model_copy(update={"levels": [LevelPart(column="region", areas=3), *part.levels[1:]]})
-    assert told(table, more) == ["geography: expected 4 areas of 'region', found 3"]
+    assert told(table, more) == ["geography: 'region' has 4 areas; 3 are stated"]
     torn = part.model_copy(update={"levels": [part.levels[1], part.levels[0], part.levels[2]]})
     assert told(table, torn) == ["geography: an area lies in two areas of the level above"]
     assert list(option_problems(document, spec)) == []
     fewer = replace(spec, options=replace(spec.options, geography=Geography(chain=("region", "town"), areas=(4, 7), noise={})))
-    assert list(option_problems(document, fewer)) == ["geography.levels: expected 2 entries, found 3 entries"]
+    told_of_both = "geography.levels: release.json has 3 entries, the specification gives 2 entries"
+    assert list(option_problems(document, fewer)) == [told_of_both]

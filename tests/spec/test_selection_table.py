@@ -67,7 +67,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     told = " ".join(CliRunner().invoke(app, ["plan", str(config)]).stdout.split())
     assert "a hidden number of rounds, 1 with probability 0.2, 2 with probability 0.8" in told
     assert "Keep the number of rounds and the duration of the run secret" in told
-    assert "accepted rounds: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told  # 0.2 r + 0.8 r^2 of r = 1/2, 9/10, 99/100
+    assert "the budget is spent: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told  # 0.2 r + 0.8 r^2, r = 1/2, 9/10, 99/100
     result = release(spec, write_data(tmp_path))
     assert result is not None
     folder = write_bundle(result, tmp_path / "out")
@@ -81,7 +81,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     document["selection"]["rounds"] = {"1": "4/5", "2": "1/5"}
     found = charges(read_strictly(json.dumps(document)))
     assert [problem.split(": ")[1][:15] for problem in found.problems] == ["its parts give "]
-    for law, problem in (({"1": "4/5", "2": "4/5"}, "that sum to 1"), (None, "one distribution of"), ({}, "found none")):
+    for law, problem in (({"1": "4/5", "2": "4/5"}, "that sum to 1"), (None, "exactly one distribution"), ({}, "found none")):
         document["selection"]["rounds"] = law
         with pytest.raises(Unexpected, match=problem):
             read_strictly(json.dumps(document))
@@ -289,7 +289,8 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(
     assert text.count('"rho": "4"') == 1
     path.write_text(text.replace('"rho": "4"', '"rho": "3"'), encoding="utf-8")
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
-    assert any("'one round': its parts give the curve 3.125 a; it states the curve 4.125 a" in problem for problem in problems)
+    stated = "'one round': its parts give the curve 3.125 a, but it states the curve 4.125 a"
+    assert any(stated in problem for problem in problems)
 
 
 @pytest.mark.parametrize(

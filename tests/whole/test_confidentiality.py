@@ -319,7 +319,7 @@ def test_a_release_that_is_killed_when_its_workers_draw_rows_is_charged_once(tmp
     assert talker.release(accounts, "--jobs", 2, before=IN_ITS_WORKER).code == -signal.SIGKILL
     assert_tight(accounts, CHARGED_FOR_ONE_ROUND, died=True)
     shown = talker.run(accounts, "ledger", "show", str(accounts.ledger))
-    assert dense(f"{KILLED} before {accounts.out} was complete.") in dense(shown.err)
+    assert dense(f"{KILLED} before {accounts.out} was complete") in dense(shown.err)
 
 
 def dense(text: str) -> str:
@@ -350,8 +350,8 @@ def test_a_release_that_is_killed_when_it_writes_is_there_whole_or_not_at_all(
     assert not archive.exists()
     assert any(path.suffix == ".partial" for path in accounts.out.parent.iterdir())
     sentences = dense(talker.run(accounts, "ledger", "show", str(accounts.ledger)).err)
-    assert dense(f"{KILLED} {'after' if published == 'whole' else 'before'} {accounts.out} was complete.") in sentences
-    assert dense(f"{KILLED} before {archive} was complete.") in sentences
+    assert dense(f"{KILLED} {'after' if published == 'whole' else 'before'} {accounts.out} was complete") in sentences
+    assert dense(f"{KILLED} before {archive} was complete") in sentences
     following = talker.release(accounts, "--out", accounts.out.with_name("next"))
     assert following.code == 0
     assert sentences in dense(following.err)

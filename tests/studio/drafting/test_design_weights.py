@@ -91,7 +91,7 @@ def test_one_weight_is_drafted_and_replicates_are_left_out(tmp_path: Path) -> No
     found = draft("register", tmp_path / "public.csv")
     assert [column.name for column in found.columns if column.weight] == ["finalwgt"]
     assert not {*replicates} & {column.name for column in found.columns}
-    assert {left.source for left in found.left_out if "another design weight" in left.because} == {*replicates}
+    assert {left.source for left in found.left_out if "a second design weight" in left.because} == {*replicates}
     assert 'weight = "finalwgt"' in found.configuration
 
 

@@ -374,7 +374,7 @@ def test_the_command_says_what_it_took_out(config: Path) -> None:
     assert "The command would remove:" in tried.stdout
     done = run("leave-out", config, "ward")
     assert "the criterion 'share of births', which is about ward" in words(done.stdout)
-    assert "rehearse again" in words(done.stdout)
+    assert "Rehearse again" in words(done.stdout)
     again = run("leave-out", config, "ward")
     assert again.returncode == 2
     assert "expected columns of the release" in words(again.stderr)

@@ -174,7 +174,7 @@ def test_a_line_of_own_values_is_kept_unless_its_limit_is_far_wider(
     assert [each for each in found if isinstance(each, str)] == (
         ["own: a table with independent columns would pass"] if kept is None else []
     )
-    assert all("with own values" in each.remark for each in left if kept == "binned")
+    assert all("with exact values" in each.remark for each in left if kept == "binned")
 
 
 def test_a_line_on_bins_is_drafted_where_own_values_have_no_near_limit(tmp_path: Path) -> None:

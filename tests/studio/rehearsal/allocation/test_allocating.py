@@ -263,7 +263,6 @@ def test_the_command_prints_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     result = CliRunner().invoke(app, asked)
     assert result.exit_code == 0, result.output
     assert "test_epsilon = 1" in result.output
-    assert "the proposal at epsilon = 2.5" in result.output or "at epsilon = 2.5" in result.output
     assert "8 and" in " ".join(result.output.split())
     assert "expected more than 1." in str(CliRunner().invoke(app, [*asked[:4], "--total", "1"]).exception)
     assert "above 0" in str(CliRunner().invoke(app, [*asked[:4], "--total", "x"]).exception)
