@@ -190,10 +190,10 @@ def keys_are_numbers_where_all_are() -> Any:
     """Whether 7.0 is 7 depends on all keys of the file."""
     true = marks.keys_of
 
-    def keys_of(texts: Any, policy: Any) -> Any:
+    def keys_of(texts: Any, *given: Any) -> Any:
         known = [text.strip() for text in texts.texts if text and text.strip()]
         numbers = all(text.replace(".", "", 1).isdigit() for text in known)
-        return [each if each is None or numbers else (each[1], each[1]) for each in true(texts, policy)]
+        return [each if each is None or numbers else (each[1], each[1]) for each in true(texts, *given)]
 
     return patch.object(marks, "keys_of", keys_of)
 

@@ -232,7 +232,8 @@ def _change(bundle: Path, name: str, content: bytes) -> None:
 def outcome(case: Case) -> Outcome:
     """Run the command, and measure it."""
     with TemporaryDirectory() as name, (Path(name) / "said").open("w+b") as said:
-        run = subprocess.Popen([sys.executable, "-c", COMMAND, *case.words], stdout=said, stderr=said)
+        wide = {**os.environ, "COLUMNS": "200"}  # no text of a table is broken into lines
+        run = subprocess.Popen([sys.executable, "-c", COMMAND, *case.words], stdout=said, stderr=said, env=wide)
         if case.stopped:
             until = time.monotonic() + 120
             while _seconds(run.pid) < STOPPED_AFTER and time.monotonic() < until:
