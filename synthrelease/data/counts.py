@@ -203,7 +203,7 @@ def picked(part: np.ndarray, choices: Sequence[np.ndarray]) -> np.ndarray:
     """Return the chosen elements of an array, in memory from `room`. The choice is a mask over all elements, or an array of
     indices.
     """
-    taken, done = room(sum(np.count_nonzero(rows) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
+    taken, done = room(sum(int(rows.sum()) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
     for rows in choices:
         for few in few_rows(len(rows), _SORTED_TOGETHER):  # without a copy of all of them
             some = part[few][rows[few]] if rows.dtype == bool else part[rows[few]]

@@ -185,7 +185,7 @@ OF_MEMBERS = (
         name="members: two members are checked in one order only",
         breaks="a root whose later member comes first in the rule is released",
         place="settings.wide:_of_every_two",
-        old='frozenset(applied.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([applied.never])',
+        old='frozenset(applied.never.split(" and ") if is_divided else [applied.never])',
         new="frozenset([str(sorted((slot, second or 0)))])",
         tests=TWO,
     ),

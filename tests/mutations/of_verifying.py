@@ -31,8 +31,7 @@ OF_VERIFYING = (
         name="specification: the shortlist is missing in the digest",
         breaks="the space of configurations can be changed afterwards",
         place="spec.canonical:canonical_text",
-        old="dict(tables) if shortlist is None else "
-        "{**tables, 'shortlist': [_plain(configuration) for configuration in shortlist]}",
+        old="{**tables, **listed}",
         new="dict(tables)",
         tests=(f"{CANONICAL}::test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_written_anew",),
     ),

@@ -950,8 +950,8 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
     is_short = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
-    times = {text[max(0, text.find(":") - 2) :] for text in column.answers.texts if ":" in text}
-    unused = "; the time of day is not used (for the hour, add a column of numbers)" * (len(times) > 1)
+    of_day = {text[max(0, text.find(":") - 2) :] for text in column.answers.texts if ":" in text}
+    unused = "; the time of day is not used (for the hour, add a column of numbers)" * (len(of_day) > 1)
     drafts: list[ColumnDraft] = []
     for part in ("year", "week" if is_short and not _format(column.format).lacks("week") else "month"):
         sums = Counter[str]()
