@@ -191,7 +191,7 @@ class ScoutedColumn:
         """
         number = self.kind == "number"
         codes = () if number else tuple(self.codes) or tuple(found)
-        texts = self.days or {code: code for code in codes}
+        places = {code: place for place, code in enumerate(codes)}
         n_bins = len(self.atoms) if number else len(codes)
         labels = (*map(str, range(n_bins)), OTHER, GAP)
         atoms = Binning(
@@ -213,7 +213,7 @@ class ScoutedColumn:
             atoms=atoms,
             alternatives={},
             edges=self._floats[1:] if number else (),
-            values={text: codes.index(code) for text, code in texts.items()},
+            values={text: places[period] for text, period in self.days.items()} or places,
             missing_label=GAP,
             outside_label=OTHER,
             missing_values=self.missing,

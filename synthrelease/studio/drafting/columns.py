@@ -913,9 +913,10 @@ def held_already(
     answers : all other columns of the file, by name.
     rows : the rows of the file, with the dates.
     """
-    numeric, found = numeric_columns(answers, rows), dict[str, LeftOut]()
-    for name, drafts in dated.items():
-        for draft in drafts if numeric and isinstance(drafts, list) and drafts[0].minus else []:
+    distances = {name: drafts for name, drafts in dated.items() if isinstance(drafts, list) and drafts[0].minus}
+    numeric, found = numeric_columns(answers, rows) if distances else {}, dict[str, LeftOut]()
+    for name, drafts in distances.items() if numeric else ():
+        for draft in drafts:
             earlier = _days_of(rows, str(draft.minus), str(draft.minus_format or draft.format))
             later = _days_of(rows, draft.source, str(draft.format))
             years = draft.part == "year"

@@ -474,15 +474,7 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
     problems: tuple[Problem, ...] = ()
     while len(subject.columns) > (1 if subject.members is None else 0):
         try:
-            spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
-            same = narrower is not None and [c.name for c in subject.wide] == [c.name for c in narrower.subject.columns]
-            if narrower is None or not same or not all(are_inside(*both) for both in _both(subject, spec, narrower)):
-                return subject, *_counted(subject)
-            return (
-                subject,
-                spec,
-                narrower.table.merge(spec.space[0].transformation.layout, _wider_bins(subject, spec, narrower)),
-            )
+            return subject, *(_merged(subject, narrower) or _counted(subject))
         except SpecError as error:
             problems = error.problems
         if any(column.weight for column in subject.columns):
@@ -501,6 +493,16 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
             break
         subject = subject.without({c.name: LeftOut(source=c.source, because=at_fault[c.name]) for c in columns})
     raise no_draft(subject.file, problems)
+
+
+def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Counts] | None:
+    """Load the columns, and merge the counts of narrower bins. None if the columns differ, or a bin divides a narrower bin."""
+    if narrower is None or [c.name for c in subject.wide] != [c.name for c in narrower.subject.columns]:
+        return None
+    spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
+    if not all(are_inside(*both) for both in _both(subject, spec, narrower)):
+        return None
+    return spec, narrower.table.merge(spec.space[0].transformation.layout, _wider_bins(subject, spec, narrower))
 
 
 def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:

@@ -187,13 +187,16 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
     path = checked_path(config)
     spec, acceptance = load_spec(path), _acceptance_of(read_configuration(path))
     lost = unnamed_pairs(spec, shortlist)
-    if lost and (shared := [*_shared(path, acceptance, True)]):
+    if not lost:
+        return acceptance, ()
+    if shared := [*_shared(path, acceptance, True)]:
         raise InputError(f"{acceptance}: expected the criteria of one configuration. {shared[0]}.")
-    pairs, has_list = ("not_promised", "pairs"), "pairs" in read_toml(acceptance).get("not_promised", {})
-    edits = [Edit(path=pairs, toml=toml(lost))] if lost else []
-    if has_list:  # one by one, so that the list keeps its comments
-        edits = [Edit(path=(*pairs, at), toml=toml(pair)) for at, pair in enumerate(lost, len(spec.not_promised.pairs))]
-    if lost and not spec.not_promised.why:
+    pairs, edits = ("not_promised", "pairs"), list[Edit]()
+    if "pairs" in read_toml(acceptance).get("not_promised", {}):  # one by one, so that the list keeps its comments
+        edits += [Edit(path=(*pairs, at), toml=toml(pair)) for at, pair in enumerate(lost, len(spec.not_promised.pairs))]
+    else:
+        edits.append(Edit(path=pairs, toml=toml(lost)))
+    if not spec.not_promised.why:
         edits.append(Edit(path=("not_promised", "why"), toml=toml(LOST_WHY)))
     old = new = acceptance.read_bytes()
     for edit in edits:
