@@ -25,7 +25,7 @@ from synthrelease.data.schema import Column
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
 from synthrelease.settings.tables import RANDOM
-from synthrelease.spec.arguments import command_words
+from synthrelease.spec.arguments import command_words, names_in
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import RehearsalRequest
@@ -839,7 +839,7 @@ FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
     ("people", "why"): (("unit", "why"), toml),
     ("people", "records_per_person"): (("unit", "records_per_person"), number),
     ("people", "first_by"): (("unit", "first_by"), first_rows),
-    ("people", "missing_keys"): (("unit", "missing_keys"), lambda text: toml([*filter(None, map(str.strip, text.split(",")))])),
+    ("people", "missing_keys"): (("unit", "missing_keys"), lambda text: toml([*names_in(text)])),
     ("budget", "generation"): (("budget", "generation"), number),
     ("budget", "limit"): (("budget", "limit"), number),
 }
