@@ -172,7 +172,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
 
     def sentence(self, facts: PublicFacts) -> str:
         within, compared = in_words(self.about.within_one_bin), in_words(self.about.exact + self.about.within_one_bin)
-        apart = f" Only {self.about.at_most} of {within} may differ, by one bin." if within and self.about.at_most else ""
+        apart = f", except that {self.about.at_most} of {within} may differ by one bin" if within and self.about.at_most else ""
         exactly = "".join(
             f" If {in_words(value)} lies inside a bin of {words(name)}, rows of this bin are similar only to each other."
             for name, value in self.about.exact_around.items()
@@ -181,7 +181,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         ignored += " The members of each root are first sorted by the compared columns." if self.about.any_order else ""
         return (
             "The share of the released rows that cannot be paired, one to one, with similar original records. Two "
-            f"records are similar if they agree in {compared}.{apart}{exactly}{ignored}"
+            f"records are similar if they agree in {compared}{apart}.{exactly}{ignored}"
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:

@@ -207,14 +207,14 @@ def test_the_card_says_what_is_compared_and_what_is_not() -> None:
     world = World({"a": 1, "b": 2, "c": 2})
     facts = facts_of(world.candidate([0]), world.setting())
     ending = {
-        "the same a and, of b, all but 1 the same, which may be one bin apart. Not compared: c.": {
+        "a, b, except that 1 of b may differ by one bin. Not compared: c.": {
             "exact": ["a"], "within_one_bin": ["b"], "ignored": ["c"],
         },
-        "the same a, b. Not compared: c.": {"exact": ["a", "b"], "ignored": ["c"]},
-        "the same a and, the same b, c.": {"exact": ["a"], "within_one_bin": ["b", "c"], "at_most": 0},
-        "of b, all but 1 the same, which may be one bin apart. Not compared: a, c.": {
+        "a, b. Not compared: c.": {"exact": ["a", "b"], "ignored": ["c"]},
+        "a, b, c.": {"exact": ["a"], "within_one_bin": ["b", "c"], "at_most": 0},
+        "b, except that 1 of b may differ by one bin. Not compared: a, c.": {
             "within_one_bin": ["b"], "ignored": ["a", "c"],
         },
     }  # fmt: skip
     for words, fields in ending.items():
-        assert explain(criterion("faithfulness", **fields)).sentence(facts).endswith(f"when they have {words}")
+        assert explain(criterion("faithfulness", **fields)).sentence(facts).endswith(f"if they agree in {words}")

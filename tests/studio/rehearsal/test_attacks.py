@@ -208,13 +208,13 @@ def test_the_minutes_hold_for_attacks_too_and_what_was_done_is_kept(
 
     stopped = rehearsed(tmp_path, "stopped", 10, progress)
     assert not stopped.complete
-    last = [(done, total) for name, done, total in seen if name.startswith("attacks: fits")]
+    last = [(done, total) for name, done, total in seen if name.startswith("attacks: fitting twins")]
     assert last == ([] if phase != "attacks" else [(0, 8), (1, 8), (2, 8)])
     late[0] = False
     seen.clear()
     whole = rehearsed(tmp_path, "whole")
     again = rehearsed(tmp_path, "stopped", None, progress)
-    assert [total for name, done, total in seen if name.startswith("attacks: fits") and not done] == [
+    assert [total for name, done, total in seen if name.startswith("attacks: fitting twins") and not done] == [
         8 if phase != "attacks" else 6
     ]
     assert again.complete
