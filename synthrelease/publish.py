@@ -154,8 +154,8 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
         places = Places(
-            folder=held.enter_context(taking(request.out)),
-            archive=None if request.archive is None else held.enter_context(taking(request.archive)),
+            folder=held.enter_context(taking(request.out, spends=True)),
+            archive=None if request.archive is None else held.enter_context(taking(request.archive, spends=True)),
         )
         for place in filter(None, (places.folder, places.archive)):
             keep_space(place, checked.size)

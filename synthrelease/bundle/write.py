@@ -321,20 +321,25 @@ def check_free_name(path: Path) -> Path:
 
 
 @contextmanager
-def taking(path: str | Path) -> Iterator[Path]:
+def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
     """Reserve the name `path` and yield the private folder into which its content is written. The folder is removed at the end.
+
+    Parameters
+    ----------
+    spends : whether the run charges a budget. If such a run is killed, only another run that spends removes its folder, because
+        only such a run tells of it (`killed_runs`).
 
     Raises
     ------
     OutputError : when another run has reserved the name, something exists at the path, or the path cannot be written to.
     """
     path = check_free_name(Path(path))
-    workspace, lock = _take(path)
+    workspace, lock = _take(path, spends)
     try:
         check_free_name(path)  # another run may have removed the folder meanwhile
         for left_behind in workspace.parent.glob(f".*{ENDING}"):
             if left_behind != workspace:
-                _remove_dead(left_behind)
+                _remove_dead(left_behind, spends)
         yield workspace
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
@@ -342,14 +347,14 @@ def taking(path: str | Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def _take(path: Path) -> tuple[Path, int | None]:
+def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
     """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run writes to this name"
     for _ in range(_TRIES):
         try:
             os.mkdir(workspace, 0o700)
         except FileExistsError:
-            if _remove_dead(workspace):
+            if _remove_dead(workspace, spends):
                 continue
             break
         except OSError as error:
@@ -360,7 +365,7 @@ def _take(path: Path) -> tuple[Path, int | None]:
             continue
         try:
             with open(workspace / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
-                file.write(_mark())
+                file.write(_marks(spends)[-1])
         except OSError as error:
             shutil.rmtree(workspace, ignore_errors=True)
             problem = f"this place cannot be written to ({error.strerror})"
@@ -378,7 +383,7 @@ def killed_runs(folder: Path) -> Iterator[str]:
     for workspace in sorted(folder.glob(f".*{ENDING}")):
         lock, path = None, folder / workspace.name[1 : -len(ENDING)]
         with suppress(OSError, ValueError):  # the mark is read first, so that no run finds its new folder locked
-            lock = _lock(workspace)[0] if (workspace / WRITER).read_text(encoding="utf-8") == _mark() else None
+            lock = _lock(workspace)[0] if (workspace / WRITER).read_text(encoding="utf-8") in _marks(True) else None
         if lock is None:
             continue
         os.close(lock)
@@ -391,9 +396,9 @@ def killed_runs(folder: Path) -> Iterator[str]:
             )
 
 
-def _remove_dead(workspace: Path) -> bool:
+def _remove_dead(workspace: Path, spends: bool) -> bool:
     """Return whether the partial folder of a run that has ended is gone. The result is False if the run may still be active,
-    or if synthrelease did not make the folder.
+    if synthrelease did not make the folder, or if the ended run was one that spends and this one is not.
     """
     lock, sure = _lock(workspace)
     try:
@@ -402,7 +407,7 @@ def _remove_dead(workspace: Path) -> bool:
         if lock is None:
             return not os.path.lexists(workspace)
         inside = sorted(file.name for file in workspace.iterdir())
-        if inside and not (WRITER in inside and (workspace / WRITER).read_text(encoding="utf-8") == _mark()):
+        if inside and not (WRITER in inside and (workspace / WRITER).read_text(encoding="utf-8") in _marks(spends)):
             return False
         shutil.rmtree(workspace)
         return True
@@ -444,9 +449,10 @@ def _for_its_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _mark() -> str:
-    """Return the text that identifies the partial folders of this program on this machine."""
-    return f"synthrelease on {platform.node()}\n"
+def _marks(spends: bool) -> tuple[str, ...]:
+    """Return the texts in the partial folders that a run on this machine may remove. The last text marks its own folder."""
+    mark = f"synthrelease on {platform.node()}\n"
+    return (mark, f"{mark}spends\n") if spends else (mark,)
 
 
 def keep_space(workspace: Path, size: int) -> None:

@@ -281,7 +281,7 @@ def scout(
     cap, run = scouting.cap, ChargedRun(cap=scouting.cap, scouts=True, key=scouting.unit.key)
     charge = mechanism("scout", cap.alone, "noisy tables of single columns", cap.delta)
     with ExitStack() as held:
-        place = held.enter_context(taking(out))
+        place = held.enter_context(taking(out, spends=True))
         opened = load_ledger(ledger, dataset=dataset, expect_head=expect_head)
         check_cap_fits(opened.statement(), cap)
         charged(opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run))

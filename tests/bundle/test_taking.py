@@ -129,6 +129,23 @@ def test_a_file_of_a_process_that_is_killed_is_absent_and_the_next_run_tells_of_
     assert path.read_bytes() == b"face\ntail\n"
 
 
+def test_only_a_run_that_spends_removes_what_a_killed_run_that_spends_left(tmp_path: Path) -> None:
+    """Otherwise a commitment or rows written into the same folder would take away the notice of the charge."""
+    if not (child := os.fork()):
+        with taking(tmp_path / "out", spends=True):
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(1)
+    os.waitpid(child, 0)
+    [told] = killed_runs(tmp_path)
+    with new_file(tmp_path / "rows.csv"):
+        assert list(killed_runs(tmp_path)) == [told]
+    with pytest.raises(OutputError, match="another run writes to this name"), new_file(tmp_path / "out"):
+        pass
+    assert list(killed_runs(tmp_path)) == [told]
+    with taking(tmp_path / "next", spends=True):
+        assert list(killed_runs(tmp_path)) == []
+
+
 def test_a_release_is_on_the_disk_before_and_after_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a machine that stops may keep the charge, and the name of the release without its files."""
     seen, out = list[tuple[int, bool]](), tmp_path / "out"
