@@ -24,7 +24,7 @@ from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.models import with_models
 from synthrelease.bundle.tables import row_files
 from synthrelease.bundle.write import written
-from synthrelease.errors import InputError, Unexpected
+from synthrelease.errors import InputError, Unexpected, so_many
 from synthrelease.published import measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
@@ -138,7 +138,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
             if not _agree(right, stated)
         ]
         problems += ["models: there must be one answer for each question"] if len(answers) != len(part.answers) else []
-    summary = f"{0 if part is None else len(part.answers)} answers, whose intervals follow from the published sums"
+    summary = f"{so_many(0 if part is None else len(part.answers), 'answer')}, whose intervals follow from the published sums"
     return Check(name=ANSWERS, found=summary, problems=tuple(problems))
 
 

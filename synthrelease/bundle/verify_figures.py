@@ -367,7 +367,7 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     noises = shared_noise(epsilons)
     for name in epsilons:
         if sharing.get(name) != (expected := noises.get(name)):
-            words = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other values"
+            words = "no noise" if expected is None else f"one noise with {so_many(expected.figures - 1, 'other value')}"
             yield f"criterion {name!r}: by the epsilons of all values, it must share {words}"
     yield from (f"criterion {name!r}: it has no noise that it could share" for name in sharing if name not in epsilons)
 

@@ -150,7 +150,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     comparable = [part for part in charged if recomputed[part.name] is not None and part.noise_sd is not None]
     small = [part.name for part in comparable if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
     n_others = len(charged) - len(comparable)
-    others = f" The noise of {n_others} more criteria follows from their shared noise." if n_others else ""
+    more = so_many(n_others, "more criterion", "more criteria")
+    others = f" The noise of {more} follows from their shared noise." if n_others else ""
     screen.print(
         "Sensitivities of this release: "
         + ("no pair of neighbours changes a criterion value by more than its bound" if sound else "A BOUND IS EXCEEDED")

@@ -80,7 +80,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
         yield f"  {line.column} × {', '.join(line.others)}"
     if (further := len(pairs.columns) - MOST_LINES) > 0:
-        yield f"  and pairs of {further} more columns. `synthrelease plan --json` lists every pair."
+        yield f"  and pairs of {so_many(further, 'more column')}. `synthrelease plan --json` lists every pair."
     if pairs.carried_triples:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
         counted = f"{len(pairs.carried_triples):,} of {pairs.triples:,}"

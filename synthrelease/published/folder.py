@@ -19,7 +19,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.linked import NAME_OR_TEXT, Linked
 from synthrelease.data.schema import PublishedColumn
-from synthrelease.errors import BudgetError, InputError, Unexpected, closest, cut, listing
+from synthrelease.errors import BudgetError, InputError, Unexpected, closest, cut, listing, so_many
 from synthrelease.privacy.charges import GENERATION, Charge, decimal_text
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.base import Content, OnDisk
@@ -156,7 +156,7 @@ class PublishedRelease:
 
     def __repr__(self) -> str:
         return (
-            f"PublishedRelease({self.title!r}, {self.n_rows} rows, {len(self.schema)} columns, "
+            f"PublishedRelease({self.title!r}, {self.n_rows} rows, {so_many(len(self.schema), 'column')}, "
             f"epsilon = {decimal_text(self.guarantee.epsilon)})"
         )
 

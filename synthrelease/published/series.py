@@ -181,7 +181,7 @@ def _changed_column(old: ColumnPart, new: ColumnPart) -> Iterator[str]:
         if gone or come:
             listed = [f"{word} {', '.join(labels[:8])}{' and more' if len(labels) > 8 else ''}" for word, labels in
                      (("removed:", gone), ("new:", come)) if labels]  # fmt: skip
-            yield f"{new.name} now has {len(new.bins)} bins; before, it had {len(old.bins)} ({'; '.join(listed)})."
+            yield f"{new.name} now has {so_many(len(new.bins), 'bin')}; before, it had {len(old.bins)} ({'; '.join(listed)})."
         else:
             yield f"Bins of {new.name} have the same labels, but contain other values."
     elif old.bounds != new.bounds:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from synthrelease import __version__
 from synthrelease.data.texts import is_executable
-from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.errors import InputError, SynthreleaseError, so_many
 from synthrelease.privacy.cap import text_threshold
 from synthrelease.published.base import CHECKSUMS, json_bytes, read_checksums, sha256
 from synthrelease.published.verify.checks import Check, Report
@@ -77,7 +77,7 @@ def verify_scout(folder: Path) -> Report:
     checks, document = [_checksums(files)], None
     try:
         document = _read(files.get(NAME, b""))
-        checks.append(Check(name=NAME, found=f"{len(document.columns)} columns, {document.rows:,} rows"))
+        checks.append(Check(name=NAME, found=f"{so_many(len(document.columns), 'column')}, {document.rows:,} rows"))
         checks.append(Check(name="cap", found=_cap_words(document), problems=tuple(_cap_problems(document))))
         other = document.written_by != __version__
         wrong = tuple(_table_problems(document, other))

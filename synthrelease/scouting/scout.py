@@ -24,7 +24,7 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.persons import ROOM
 from synthrelease.enclave.reading import ROWS_PER_BATCH
 from synthrelease.enclave.unlisted import count_texts
-from synthrelease.errors import BudgetError, InputError, listing
+from synthrelease.errors import BudgetError, InputError, listing, so_many
 from synthrelease.privacy.cap import Cap, text_threshold
 from synthrelease.privacy.charges import Charge, decimal_text, exact, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
@@ -117,8 +117,9 @@ class Scouting:
 
     def in_words(self) -> str:
         """Return sentences on what the scout measures and what it costs."""
+        columns = so_many(len(self.columns), "column")
         return (
-            f"The scout measures {queries(self.columns)} noisy tables of single columns ({len(self.columns)} columns) and "
+            f"The scout measures {queries(self.columns)} noisy tables of single columns ({columns}) and "
             f"costs epsilon {decimal_text(self.cap.alone)}. Scout and release together cost epsilon "
             f"{decimal_text(self.cap.epsilon)}, delta {float(self.cap.delta):g}."
         )

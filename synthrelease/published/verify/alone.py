@@ -425,5 +425,5 @@ def _room(files: Files, name: str) -> list[str]:
 def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
     bad = rebuilt.plausibility.forbidden(table.counts.bins)
     rows = int(table.counts.counts[bad].sum())
-    problems = (f"data.csv: {rows} rows break the plausibility rules for released rows",) if rows else ()
+    problems = (f"data.csv: {so_many(rows, 'row breaks', 'rows break')} the plausibility rules",) if rows else ()
     return Check(name="plausibility", found="no row breaks a rule", problems=problems)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.errors import BudgetError
+from synthrelease.errors import BudgetError, so_many
 from synthrelease.privacy.cap import capped
 from synthrelease.privacy.charges import (
     ADDED,
@@ -186,7 +186,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield f"domain: the release used {rows} rows, but the file has {in_file}"
     records = document.guarantee.person.records
     if domain.persons is not None and domain.file_rows != domain.persons * records:
-        yield f"domain: {domain.persons} persons with at most {records} rows each cannot have {domain.file_rows} rows"
+        yield f"domain: {domain.persons} persons with at most {so_many(records, 'row')} each cannot have {domain.file_rows}"
     expected = list(invariants(domain.way, in_file, rows, domain.persons))
     if document.guarantee.invariants != expected:
         yield f"guarantee: the invariants are {document.guarantee.invariants}; they should be {expected}"

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.data.questions import split_question
+from synthrelease.errors import so_many
 from synthrelease.privacy.charges import MODELS
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
@@ -35,7 +36,7 @@ def models(document: ReleaseDocument, part: ModelsPart) -> Check:
     if part.answers and [model.question for model in part.models] != [answer.question for answer in part.answers]:
         problems.append("models: the answers do not belong to the questions, one by one in their order")
     numbers = len(part.sums) + 3 * sum(len(model.groups) for model in part.models)
-    summary = f"{len(part.answers)} answers from {numbers} noisy sums, for epsilon {part.epsilon}"
+    summary = f"{so_many(len(part.answers), 'answer')} from {so_many(numbers, 'noisy sum')}, for epsilon {part.epsilon}"
     return Check(name="models", found=summary, problems=tuple(problems))
 
 

@@ -17,7 +17,7 @@ from synthrelease.data.donors import Gaps, NotImputed, gaps_of_cells, patterns
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import bins_of_sets
 from synthrelease.data.weights import disagreements
-from synthrelease.errors import BudgetError, InputError, SynthreleaseError
+from synthrelease.errors import BudgetError, InputError, SynthreleaseError, so_many
 from synthrelease.privacy.cap import within_cap
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, YearOfSeries, of_the_population
@@ -349,7 +349,8 @@ def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: Known
     """Check each row of each copy. Donors are drawn at random, so the check can only show that a possible donor exists."""
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
-    summary = f"{0 if part.failed else part.copies} copies with the observed values of data.csv; each other value has a donor"
+    copies = so_many(0 if part.failed else part.copies, "copy", "copies")
+    summary = f"{copies} with the observed values of data.csv; each other value has a donor"
     return Check(name="imputation", found=summary, problems=problems)
 
 
@@ -361,10 +362,10 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
         return
     gaps = gaps_of(part, document.columns)
     if part.smallest != document.minimum_count:
-        yield f"release.json states that rows occur at least {part.smallest} times; it must be {document.minimum_count} times"
+        yield f"rows occur at least {so_many(part.smallest, 'time')} by release.json; it must be {document.minimum_count}"
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
-        yield f"{part.rows} rows without a value are stated, but data.csv has {lacking}"
+        yield f"release.json states {so_many(part.rows, 'row')} without a value, but data.csv has {lacking}"
     if name not in bundle.files or name not in document.files:
         yield "this file is missing"
         return
@@ -463,7 +464,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
         summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[index]).astype(np.int64)
         if wrong := int((summed != counts.marginal([index])).sum()):
             name = counts.layout.columns[index]
-            yield f"geography: {wrong} areas of {name!r} have another number of rows than their smaller areas together"
+            yield f"geography: {so_many(wrong, 'area')} of {name!r} with another number of rows than the smaller areas together"
     for upper, lower in pairwise(homes):
         if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
             yield "geography: an area lies in two areas of the level above"
@@ -508,4 +509,4 @@ def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles
     labels = [bin_.label for bin_ in document.columns[indices[group.column]].bins]
     wrong = bins_of_sets(list(group.marks), labels)[number] != counts.digits(indices[group.column])
     if rows := int(counts.counts[wrong].sum()):
-        yield f"marks: {rows} rows do not have the indicators that {group.column!r} states"
+        yield f"marks: {so_many(rows, 'row does', 'rows do')} not have the indicators that {group.column!r} states"

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from synthrelease.data.linked import in_slots
 from synthrelease.data.schema import Binning, Column
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, so_many
 from synthrelease.privacy.cap import SCOUT, UNKNOWN
 from synthrelease.privacy.charges import (
     GENERATION,
@@ -303,7 +303,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     )
     drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
     if selection.configurations != drawn_from:
-        yield f"selection: {selection.configurations} configurations are stated; the specification has {drawn_from}"
+        yield f"selection: release.json states {so_many(selection.configurations, 'configuration')}, not {drawn_from}"
     if selection.bounds is not None and (selection.bounds.risk_exact, selection.bounds.transformations) != (
         str(settings.bound_risk),
         bins,

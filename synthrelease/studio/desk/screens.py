@@ -18,7 +18,7 @@ from synthrelease.criteria.drafts import ASKED_FOR
 from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.data.schema import Column
 from synthrelease.data.texts import program, quoted_path
-from synthrelease.errors import BudgetError, InputError, Problem, SpecError, SynthreleaseError, listing, percent
+from synthrelease.errors import BudgetError, InputError, Problem, SpecError, SynthreleaseError, listing, percent, so_many
 from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.selection import nothing_where
@@ -452,7 +452,7 @@ def progress_words(running: Running) -> str:
     if progress is None or not progress.phase:
         return "The rehearsal is reading the public file."
     counted = f": {progress.done} of {progress.total}" if progress.total else ""
-    return f"Current phase: {progress.phase}{counted}. The rehearsal has made {progress.attempts} attempts so far."
+    return f"Current phase: {progress.phase}{counted}. The rehearsal has made {so_many(progress.attempts, 'attempt')} so far."
 
 
 def _share(running: Running | None) -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.data.texts import program, quoted
-from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.errors import InputError, SynthreleaseError, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.scouting.bins import ScoutedBins
 from synthrelease.scouting.codebook import read_codebook
@@ -118,7 +118,7 @@ def _cost_of(scouting: Scouting, rows: int) -> dict[str, Any]:
 def kind_in_words(column: ScoutedColumn) -> str:
     """Return a phrase for the values of a column by the codebook, such as "whole numbers from 0 to 99"."""
     if column.kind == "listed":
-        return f"{len(column.codes)} codes"
+        return so_many(len(column.codes), "code")
     if column.kind == "texts":
         return "texts without a list"
     ends = [f"{name} {float(end):.10g}" for name, end in (("from", column.low), ("to", column.high)) if end is not None]

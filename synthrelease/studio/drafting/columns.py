@@ -428,7 +428,7 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
     sure = weight or bool(like_a_weight)
     kind = Kind(codes=False, because="a design weight") if sure else _kind(answers, values, rows, order)
     if kind.codes:
-        drafted = _grouped(answers, used_names, f"{len(answers.texts)} codes: {kind.because}")
+        drafted = _grouped(answers, used_names, f"{so_many(len(answers.texts), 'code')}: {kind.because}")
         if not (isinstance(drafted, LeftOut) and kind.doubt):
             return _with_question(drafted, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:

@@ -620,5 +620,5 @@ def shared_keys(left_out: Sequence[LeftOut]) -> str:
     if not keys:
         return ""
     rows_of = [f"{key.source!r} ({key.besides}up to {key.rows_of_one} rows, {key.mean_rows:.3g} on average)" for key in keys]
-    rest = f" and {len(keys) - _MENTIONED} more columns" if len(keys) > _MENTIONED else ""
+    rest = f" and {so_many(len(keys) - _MENTIONED, 'more column')}" if len(keys) > _MENTIONED else ""
     return f"In the public file, several rows share a value of {', '.join(rows_of[:_MENTIONED])}{rest}."

@@ -111,7 +111,7 @@ def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
 
     A long column has a line for each setting. Others have one line.
     """
-    remark = f"{column.remark}; missing in {column.missing_rows} rows" if column.keeps_missing else column.remark
+    remark = f"{column.remark}; missing in {so_many(column.missing_rows, 'row')}" if column.keeps_missing else column.remark
     # a table in the table, because tomlkit cannot change an inline table with dotted keys
     inner = [f"{key[13:]} = {toml(value)}" for key, value in settings.items() if key.startswith("alternatives.")]
     texts = {key: toml(value) for key, value in settings.items()} | {"alternatives": f"{{ {', '.join(inner)} }}"}

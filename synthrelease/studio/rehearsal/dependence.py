@@ -19,7 +19,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import Lattice, lattice, with_pairs
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.errors import RejectedRound
+from synthrelease.errors import RejectedRound, so_many
 from synthrelease.generators.associations import LEAST_STRENGTH, Strengths, cramers_v
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import JunctionTree, largest_clique, spread
@@ -429,7 +429,7 @@ class _Search:
         starts from the parameters of the previous model.
         """
         tables = self.tables()
-        self.progress(f"fitting a model of {len(tables)} tables")
+        self.progress(f"fitting a model of {so_many(len(tables), 'table')}")
         weights = {columns: weight_of(columns, self.sizes) for columns in tables}
         total = sum(weights.values())
         noise = {columns: self.purse.noise(weight / total) for columns, weight in weights.items()}
@@ -441,7 +441,7 @@ class _Search:
         fit = ProportionalFit(tree, base, targets, self.table.total, 1.0, parameters=self._start(tables))
         fit.solve(tolerances_of(targets, _PRECISION, _FINEST), _SWEEPS, agreed=True)
         self._parameters = dict(zip(tables, fit.parameters, strict=True))
-        self.progress(f"drawing rows of a model of {len(tables)} tables")
+        self.progress(f"drawing rows of a model of {so_many(len(tables), 'table')}")
         families = tuple(families_of(tree, fit.shares))
         model = BayesianNetwork(layout=self.table.layout, families=families)
         return model.sample(self.table.total, SeededEntropy(seed).generator())

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.enclave.ingest import digest_of, read_public
-from synthrelease.errors import InputError, OutputError, on_public_data
+from synthrelease.errors import InputError, OutputError, on_public_data, so_many
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.releasing.attempt import public_digest, read_priors
 from synthrelease.settings.tables import AttacksTable
@@ -318,7 +318,7 @@ class _Course:
                 results[result.configuration][result.number] = result
         race = Race.of(results, self.thresholds, goal)
         while race.missing and not self._late(race_deadline):
-            phase = "pilot" if race.stage == 0 else f"race, {race.stage} attempts each"
+            phase = "pilot" if race.stage == 0 else f"race, {so_many(race.stage, 'attempt')} each"
             for result in self._attempts(race.missing, planned, phase, race_deadline):
                 results[result.configuration][result.number] = result
             race = Race.of(results, self.thresholds, goal)

@@ -318,7 +318,7 @@ def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
     """Return lines on at most `limit` pairs that no criterion tests, the lost pairs first."""
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
-    rest = [f"The report has {len(pairs) - limit} more pairs."] if len(pairs) > limit else []
+    rest = [f"The report has {so_many(len(pairs) - limit, 'more pair')}."] if len(pairs) > limit else []
     return [*(("LOST: " if pair.lost else "") + pair_words(pair) for pair in chosen), *rest]
 
 
