@@ -259,8 +259,8 @@ class ColumnDraft:
     @property
     def numbers_of_bins(self) -> dict[str, float]:
         """The representative value of each coarse bin that differs from its default, by the label of the bin."""
-        labels = {interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)}
-        return {label: value for label, value in self.facts.numbers.items() if label in labels} if self.facts else {}
+        labels = [interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)]
+        return {label: self.facts.numbers[label] for label in labels if label in self.facts.numbers} if self.facts else {}
 
     @property
     def derived(self) -> bool:

@@ -21,7 +21,9 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
-    """Return the columns of numbers that are a linear function of an earlier column in every row, up to rounding."""
+    """Return the columns of numbers that follow from an earlier column in every row: linear functions, up to rounding, and
+    other increasing or decreasing functions, such as a square or a logarithm.
+    """
     values = numeric_columns(answers, rows)
     answered = {source: ~np.isnan(column) for source, column in values.items()}
     found = dict[str, LeftOut]()
@@ -35,8 +37,19 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
         if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):
             shift = y.mean() - slope * x.mean()
             because = f"it follows from {first!r} in every row of the public file: about {slope:.4g} times it plus {shift:.4g}"
-            found[second] = LeftOut(source=second, because=because)
+        elif sizes[0] == sizes[1] and _in_same_order(x, y if slope > 0 else -y):
+            because = f"it is a function of {first!r} in every row of the public file, as a square or a logarithm is"
+        else:
+            continue
+        found[second] = LeftOut(source=second, because=because)
     return list(found.values())
+
+
+def _in_same_order(x: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether, for each two rows, the row with the larger x has the larger y, and equal x have equal y."""
+    order = np.argsort(x)
+    steps_x, steps_y = np.diff(x[order]), np.diff(y[order])
+    return bool((steps_y >= 0).all() and ((steps_x > 0) == (steps_y > 0)).all())
 
 
 def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from synthrelease.scouting.codebook import CodebookEntry, read_codebook
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns, number_or_code
+from synthrelease.studio.drafting.computed import _in_same_order
 from synthrelease.studio.drafting.public_file import Order, orders, public_rows, read_public_file
 
 N = 4000
@@ -237,20 +239,34 @@ def test_hundreds_of_scores_that_are_fewer_towards_both_ends_are_a_quantity() ->
     assert number_or_code(answers, values.astype(float), shuffled, Order(unlike=1.0, witnesses=9)).codes
 
 
+def test_columns_in_the_same_order_are_found_as_by_comparing_all_pairs_of_rows() -> None:
+    for x, y in product(product(range(3), repeat=3), repeat=2):
+        pairs = [*combinations(range(3), 2)]
+        expected = all(np.sign(x[a] - x[b]) == np.sign(y[a] - y[b]) for a, b in pairs)
+        assert _in_same_order(np.array(x), np.array(y)) == expected
+
+
 def test_numbers_on_a_line_with_others_go_and_say_which_line(tmp_path: Path) -> None:
-    """Degrees twice, a score less its mean, and a rounded version that says less: it stays, as does what has other gaps."""
+    """Degrees twice, a score less its mean, its power and its negative exponential. A rounded version says less and stays, as
+    do a column with other gaps and one in which two rows have another order.
+    """
     random = np.random.default_rng(11)
     celsius = np.round(random.normal(37, 1, N), 1)
     frame = pd.DataFrame({
         "celsius": celsius,
         "fahrenheit": np.round(32 + 1.8 * celsius, 1),
         "centred": celsius - celsius.mean(),
+        "power": celsius**3,
+        "falling": np.exp(-celsius / 5),
         "degrees": np.round(celsius),
+        "exchanged": (celsius**3)[np.where(celsius == celsius.max(), celsius.argmin(), np.arange(N))],
         "some": np.where(np.arange(N) % 9 == 0, np.nan, celsius),
         "other": np.round(celsius + random.normal(0, 0.2, N), 1),
     })  # fmt: skip
     found = drafted(frame, tmp_path)
-    assert {name for name, one in found.items() if isinstance(one, LeftOut)} == {"fahrenheit", "centred"}
+    assert {name for name, one in found.items() if isinstance(one, LeftOut)} == {
+        "fahrenheit", "centred", "power", "falling",
+    }  # fmt: skip
     told = found["fahrenheit"]
     assert isinstance(told, LeftOut)
     assert told.because.startswith("it follows from 'celsius' in every row of the public file: about 1.799 times")
