@@ -22,20 +22,20 @@ from tests.helpers.plants import SLIPS, about_numbers, is_found, is_found_by_its
 PAGE = ROOT / "docs" / "appendix" / "plants.md"
 HEAD = """# Planted mistakes
 
-An author of a criterion or a generator can make a mistake, for example state a sensitivity that is too small.
+An author of a criterion or a generator can make a mistake, for example, state a sensitivity that is too small.
 This page shows which mistakes the checks find.
 
 `make plants` makes each mistake in every criterion and generator on purpose, runs the checks, and writes this page.
 The code is in `tests/helpers/plants.py` and `tests/generators/test_noise_of_every_family.py`.
 `make criterion NAME=` and `make generator NAME=` make the same mistakes in one criterion or generator.
-Each cell has two results: before 2026-11-28, and now.
+Each cell shows two results: before 2026-11-28, and now.
 Before 2026-11-28, `make criterion` tried only small tables whose numbers begin at 0.
-Generators had only the tests of their contract.
+For generators, there were only the tests of their contract.
 """
 CRITERIA_TEXT = """
 ## Criteria
 
-Each mistake is made both in the class and in the audit's second formula.
+`make plants` makes each mistake both in the class and in the audit's second formula.
 `make criterion NAME=` enumerates all pairs of small tables that differ in one record.
 Numbers in these tables begin at 0, or at other values.
 "Range for magnitude" uses the range of the numbers instead of their largest absolute value.
@@ -49,8 +49,8 @@ GENERATORS_TEXT = """
 With the first three mistakes, the fit gets half of the noise, ten times the epsilon, or the whole budget for each answer.
 With the fourth mistake, the fit reads the data twice for one charge.
 `make generator NAME=` fits the generator to two tables that differ in one record, with the same noise.
-It then compares the privacy loss of the answers with the charge.
-"?" means that the mistake was not tried, because the library is not installed or the tests take minutes.
+Then the command compares the privacy loss of the answers with the charge.
+"?" means that the mistake was not tried, because the library was not installed or the tests take minutes.
 """
 
 BY_HAND = "\n## Four additions"

@@ -216,13 +216,13 @@ def page(caught_by: Iterable[str]) -> str:
 
 A mutation is a deliberate mistake in one place of the code.
 For example, one mutation halves the sensitivity of a criterion, so the noise is too small.
-At least one test must fail. Otherwise the tests would also miss a programmer who makes this mistake.
+At least one test must fail. Otherwise the tests would also miss a programmer's mistake of this kind.
 
 **{sum(caught)} of {len(caught)} mutations are caught.**
 
-`make mutations` copies the package, makes one mutation at a time and runs the tests that are named for it.
+`make mutations` copies the package, makes one mutation at a time and runs the tests that should find this mutation.
 The run fails if no test notices a mutation, or if the code that a mutation changes no longer exists.
-It writes this page and the list, [mutations.csv](mutations.csv), with one row for each mutation:
+The command writes this page and the list [mutations.csv](mutations.csv), with one row for each mutation:
 
 | column | content |
 |---|---|
@@ -240,11 +240,11 @@ One row as an example:
 | `breaks` | more epsilon is spent than was charged |
 | `caught_by` | test_resizing.py :: test_the_counted_number_has_the_noise_of_its_charge_and_is_clamped |
 
-The function counts rows with noise.
-With twice its epsilon the noise is half as large, while the ledger is charged for the original epsilon.
+The function `resize.counted` counts rows with noise.
+With twice the epsilon, the noise is half as large, while the ledger is charged for the original epsilon.
 The named test compares the noise with the charge and fails.
 
 {len(RULES)} general rules make the mutations whose names begin with a function.
-A rule applies wherever the code has its pattern, so a new criterion gets these mutations without a new entry.
-The other mutations are written by hand in `tests/mutations`.
+A rule applies wherever its pattern occurs in the code, so a new criterion gets these mutations without a new entry.
+We wrote the other mutations by hand in `tests/mutations`.
 """
