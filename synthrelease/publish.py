@@ -21,7 +21,6 @@ from synthrelease.bundle.preview import preview, released_bytes
 from synthrelease.bundle.write import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import CalledPublic, check_not_public, tables_in
-from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.errors import BudgetError, InputError
 from synthrelease.privacy.ledger import ChargedRun, ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
 from synthrelease.privacy.ledger_file import Statement
@@ -44,6 +43,8 @@ from synthrelease.spec.tried import INSTEAD, NEVER, tried
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from synthrelease.enclave.record_numbers import PieceOfRegister
 
 
 SPENT = (

@@ -38,7 +38,6 @@ from synthrelease.data.marginals import added_up
 from synthrelease.data.schema import in_steps
 from synthrelease.errors import InputError, so_many
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace
-from synthrelease.generators.measurements import noise_limit
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published import PublishedRelease
@@ -190,6 +189,8 @@ def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
     """Return a number t. The absolute sum of `count` independent noise terms with this distribution exceeds t with probability
     at most `risk`, which is in (0, 1).
     """
+    from synthrelease.generators.measurements import noise_limit  # here, because only measured tables need it
+
     return noise_limit(((noise, 1, count),), risk)
 
 
@@ -266,6 +267,8 @@ class MeasuredLimits:
     def number_sums(self, name: str) -> Iterator[NumberSum]:
         """Yield limits on sums of a column's numbers, over single bins and over the first bins of the columns measured with
         it."""
+        from synthrelease.generators.measurements import noise_limit
+
         for table in self._with([name]) if name in _numbered(self.release) else ():
             steps = _steps(self.release, name)
             for by in table.columns:

@@ -16,7 +16,6 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.data.schema import Transformation
 from synthrelease.generators.measured_noise import cube_sd
-from synthrelease.generators.measurements import NoisyMarginals, NoisySum
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.privacy.plan import Guarantee
@@ -43,6 +42,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.tried import WITHHELD, kept_in_trial
 
 if TYPE_CHECKING:
+    from synthrelease.generators.measurements import NoisyMarginals, NoisySum
     from synthrelease.releasing.release import Release
 
 # measurements.json (`published.measurements`), from the noisy marginals of a release.

@@ -9,15 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.answers.estimates import answered
 from synthrelease.answers.limits import measured_times
-from synthrelease.answers.listed import NAMES as COLUMNS
-from synthrelease.answers.listed import NUMBERS, EstimateLine, as_csv, listed
-from synthrelease.answers.stated import in_words
 from synthrelease.bundle.dataset import WORDS
 from synthrelease.bundle.formats import estimates_tables
 from synthrelease.data.weights import WEIGHT
@@ -38,7 +34,11 @@ from synthrelease.published.measurements import (
 from synthrelease.published.names import STEM
 from synthrelease.settings.questions import QuestionTable
 
-# The estimates of release.json, computed from measurements.json alone.
+if TYPE_CHECKING:
+    from synthrelease.answers.listed import EstimateLine
+
+# The estimates of release.json, computed from measurements.json alone. Functions load the modules of `answers` that only a
+# release with measurements needs.
 
 ESTIMATED_LEVEL = 0.95
 
@@ -134,6 +134,9 @@ def with_estimates(document: ReleaseDocument, measured: bytes | None, specificat
 
 
 def _estimated(release: PublishedRelease, intended: QuestionTable, as_first: bool) -> IntendedEstimatePart | None:
+    from synthrelease.answers.estimates import answered
+    from synthrelease.answers.stated import in_words
+
     question = in_words(intended)
     counted = not intended.mean and not intended.given and question != intended.query
     try:
@@ -173,6 +176,9 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     ------
     Unexpected : when the measurements have another format than synthrelease writes.
     """
+    from synthrelease.answers.listed import listed
+    from synthrelease.answers.stated import in_words
+
     release, part = with_tables(document, measured), document.estimates
     level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if as_first else release
@@ -187,8 +193,11 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
     """
     try:
         lines = [] if measured is None or document.estimates is None else list_of(document, measured)
-        rounded = read_lines(as_csv(lines)) if lines else []
-        return {CSV: as_csv(lines), **table_files(document, rounded)} if lines else {}
+        if not lines:
+            return {}
+        from synthrelease.answers.listed import as_csv
+
+        return {CSV: as_csv(lines), **table_files(document, read_lines(as_csv(lines)))}
     except Exception:
         return {}
 
@@ -236,25 +245,25 @@ def read_lines(content: bytes) -> list[EstimateLine]:
     ------
     ValueError : when the content does not have the form of estimates.csv.
     """
+    from synthrelease.answers.listed import NAMES, NUMBERS, EstimateLine
+
+    def value(name: str, text: str) -> Any:
+        if name == "confidence":
+            return float(text)
+        return text if name not in NUMBERS else float(text) if text else None
+
     table = csv.DictReader(io.StringIO(content.decode("utf-8")))
-    if tuple(table.fieldnames or ()) != COLUMNS:
-        raise ValueError(f"{CSV}: the columns must be {', '.join(COLUMNS)}")
-    return [EstimateLine(**{name: _value(name, text) for name, text in row.items()}) for row in table]
-
-
-def _value(name: str, text: str) -> Any:
-    if name == "confidence":
-        return float(text)
-    return text if name not in NUMBERS else float(text) if text else None
+    if tuple(table.fieldnames or ()) != NAMES:
+        raise ValueError(f"{CSV}: the columns must be {', '.join(NAMES)}")
+    return [EstimateLine(**{name: value(name, text) for name, text in row.items()}) for row in table]
 
 
 def _frame(lines: Sequence[EstimateLine]) -> Any:
     import pandas as pd
 
+    from synthrelease.answers.listed import NAMES, NUMBERS
+
     numeric = (*NUMBERS, "confidence")
     return pd.DataFrame(
-        {
-            name: np.array([getattr(line, name) for line in lines], dtype=float if name in numeric else object)
-            for name in COLUMNS
-        }
+        {name: np.array([getattr(line, name) for line in lines], dtype=float if name in numeric else object) for name in NAMES}
     )

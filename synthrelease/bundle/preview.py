@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.answers.listed import MOST_CELLS
 from synthrelease.bundle.document import column_parts, own_version, release_document, with_flavour, writers
 from synthrelease.bundle.estimates import ESTIMATED_LEVEL, estimates_files, with_errors, with_estimates
 from synthrelease.bundle.limits import with_file_ends
@@ -244,6 +243,8 @@ def _measured(spec: ReleaseSpec) -> int:
     """Return the number of bytes of the published noisy tables and of their estimates; 0 if no tables are published."""
     if not spec.publish_measurements:
         return 0
+    from synthrelease.answers.listed import MOST_CELLS
+
     layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout
     tables = {tuple(columns) for generator in spec.space.generators for columns in generator.fixed_tables(layout)}
     cells = sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)

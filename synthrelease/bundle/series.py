@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from synthrelease.answers.estimates import StatedChange, stated_change
 from synthrelease.bundle.card.numbers import exact_epsilon, paragraphs_of
 from synthrelease.errors import OtherRelease
 from synthrelease.privacy.plan import YearOfSeries
@@ -14,6 +14,9 @@ from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.options import CorrectedPart, EarlierPart, SeriesPart
 from synthrelease.published.series import earlier_part, read, total, years_part
 from synthrelease.spec.series import Series, promise_text
+
+if TYPE_CHECKING:
+    from synthrelease.answers.estimates import StatedChange
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
@@ -86,6 +89,8 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []
+    from synthrelease.answers.estimates import stated_change
+
     before = [release for release in years if (release.year or 0) < part.years.year]
     last = max(before, key=lambda release: release.year or 0, default=None)
     earlier = {} if last is None else {release.question: release for release in last.estimated}

@@ -11,8 +11,6 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
-from synthrelease.answers.stated import question
 from synthrelease.bundle.card import counts_of, numbers, uses_in_words
 from synthrelease.bundle.card.numbers import environment, labelled_title, program, said
 from synthrelease.bundle.card.sections import Useful, carried_pairs, data_protection, person_text, right_guess
@@ -42,6 +40,8 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
     """
     if CSV not in document.files:
         return {}
+    from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
+
     schema = tuple(part.published() for part in document.columns)
     together = [] if document.estimates is None else document.estimates.together
     columns = {column.name for column in document.table_files[0].columns}  # columns of members are in another file
@@ -96,6 +96,8 @@ def worksheet(spec: ReleaseSpec, rows: int) -> str:
     ----------
     rows : approximate number of rows in the file, which determines the noise of the published criterion values.
     """
+    from synthrelease.answers.stated import question
+
     transformation, total = spec.space[0].transformation, spec.plan.total
     facts = replace(spec.setting.facts(transformation), n=rows)
     criteria = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from synthrelease.answers.listed import EstimateLine, as_csv, without_exponents
 from synthrelease.bundle.document import own_version, package_version, processor
 from synthrelease.bundle.estimates import (
     CSV,
@@ -21,7 +21,6 @@ from synthrelease.bundle.estimates import (
     table_files,
 )
 from synthrelease.bundle.formats import statistical_files
-from synthrelease.bundle.models import with_models
 from synthrelease.bundle.tables import row_files
 from synthrelease.bundle.write import written
 from synthrelease.errors import InputError, Unexpected, so_many
@@ -34,6 +33,9 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
 from synthrelease.resources import install
 from synthrelease.spec import canonical
+
+if TYPE_CHECKING:
+    from synthrelease.answers.listed import EstimateLine
 
 _DOCUMENTS_SHOWN = 60
 
@@ -130,6 +132,8 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     part, measured = document.models, files.get(measurements.NAME)
     problems = []
     if part is not None:
+        from synthrelease.bundle.models import with_models
+
         computed = with_models(document, part, measured, files.get(canonical.NAME, b"")).models
         answers = [] if computed is None else computed.answers
         problems = [
@@ -164,6 +168,8 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
     """Yield a problem for each line that does not follow from measurements.json, in estimates.csv and in its copies in other
     formats.
     """
+    from synthrelease.answers.listed import as_csv, without_exponents
+
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
@@ -194,7 +200,7 @@ def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-
     of the interval of the number or, without an interval, to the size of the number. A number that is missing in one value must
     be missing in the other, and all other values must be equal.
     """
-    if isinstance(right, BaseModel | EstimateLine):
+    if isinstance(right, BaseModel) or is_dataclass(right):
         low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))
         absolute = absolute if low is None or high is None else _ESTIMATES_RELATIVE * float(high - low)
         return type(right) is type(stated) and _agree(vars(right), vars(stated), absolute, relative)

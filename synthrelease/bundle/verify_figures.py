@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from synthrelease.errors import RejectedRound, Unexpected, so_many
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import cube_sd
-from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.privacy.charges import GENERATION, TOGETHER
 from synthrelease.privacy.grids import figure_sd, grid_point, laplace_sd, noise_grid, shared_grid
 from synthrelease.published.charges import BoundsPart, CriterionPart, SelectionPart
@@ -41,6 +40,9 @@ from synthrelease.published.measurements import (
 )
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
+
+if TYPE_CHECKING:
+    from synthrelease.generators.measurements import NoisyMarginals
 
 # The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
 
@@ -93,6 +95,8 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
     ------
     ValueError : when the content has a wrong format.
     """
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
     tables, sums, read = [], [], read_measurements(content, unknown="forbid")
     for part_of_sum in read.sums or []:

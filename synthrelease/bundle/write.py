@@ -24,7 +24,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING
 
-from synthrelease.bundle.ask import ask_files
 from synthrelease.bundle.card.page import OfAllLanguages, markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_entries
 from synthrelease.bundle.dataset import Dataset
@@ -32,7 +31,6 @@ from synthrelease.bundle.document import column_parts, measurements_bytes, own_v
 from synthrelease.bundle.estimates import estimates_files, with_errors, with_estimates
 from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes
-from synthrelease.bundle.models import models_part, with_models
 from synthrelease.bundle.options import made
 from synthrelease.bundle.scripts import scripts
 from synthrelease.bundle.sheets import questions_files, sign_files
@@ -134,6 +132,8 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
     files = Files(data)
     document = document.model_copy(update={"files": {name: files.sha256(name) for name in files}})
     if release.models is not None and release.spec.models is not None:
+        from synthrelease.bundle.models import models_part, with_models
+
         part = models_part(release.spec.models, release.models, candidate.transformation)
         document = with_models(document, part, files.get(measurements.NAME), release.spec.text)
     document = with_estimates(document, files.get(measurements.NAME), release.spec.text)
@@ -172,6 +172,11 @@ def written(
     shared = OfAllLanguages.of(document, table)
     languages = document.card.languages
     pages = {page_name(document, language): page_bytes(document, table, language, shared) for language in languages}
+    asked = {}
+    if measured is not None:
+        from synthrelease.bundle.ask import ask_files  # here, because other releases need none of its modules
+
+        asked = ask_files(document, table, measured)
     return {
         "datapackage.json": datapackage_bytes(document, dataset),
         **scripts(document),
@@ -179,7 +184,7 @@ def written(
         "deployment.yaml": deployment_bytes(document, dataset),
         "CITATION.cff": citation_bytes(dataset),
         **pages,
-        **ask_files(document, table, measured),
+        **asked,
         **associations_files(document),
         **questions_files(document),
         **sign_files(document),

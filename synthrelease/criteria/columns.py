@@ -164,7 +164,7 @@ class MarginalCriterion(Criterion):
     @field_validator("tables", mode="before")
     @classmethod
     def _unfolded(cls, tables: Any) -> Any:
-        if not (isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)):
+        if not tables or not (isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)):
             return tables
         from synthrelease.generators.measurements import unfolded  # here and below, because few criteria name tables
 
@@ -173,9 +173,9 @@ class MarginalCriterion(Criterion):
     @field_validator("tables")
     @classmethod
     def _terms(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
-        from synthrelease.generators.measurements import FormulaTerm
-
         for text in tables:
+            from synthrelease.generators.measurements import FormulaTerm
+
             if text.strip() != ALL_COLUMNS and FormulaTerm.of(text).weight != 1:
                 raise Unexpected("tables without weights, such as 'age:region' or 'all 2-way'", repr(text))
         return tables

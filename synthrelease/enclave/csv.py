@@ -237,7 +237,9 @@ class PlainReader:
 
 
 def _texts(array: Any) -> Texts:
-    encoded = array.dictionary_encode()
+    from pyarrow._compute import call_function  # `pyarrow.compute` wraps hundreds of functions when it is loaded
+
+    encoded = call_function("dictionary_encode", [array])
     return Texts(texts=StringTexts(encoded.dictionary, strip=" "), codes=whole_array(encoded.indices))
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.base import Background, MeasuringGenerator, Model
-from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge
+
+if TYPE_CHECKING:
+    from synthrelease.generators.measurements import NoisyMarginals
 
 # Models of shared measurements are fitted once, and later rounds use the same model.
 #

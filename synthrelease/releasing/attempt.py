@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +23,6 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, listing
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.candidate import Candidate, KeptModels, make_candidate
-from synthrelease.generators.measurements import NoisyMarginals
-from synthrelease.generators.row_functions import NoisyModels
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import SystemEntropy
@@ -38,6 +37,10 @@ from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source
 from synthrelease.spec.models import charge_of
 from synthrelease.spec.release_spec import ReleaseSpec
+
+if TYPE_CHECKING:
+    from synthrelease.generators.measurements import NoisyMarginals
+    from synthrelease.generators.row_functions import NoisyModels
 
 # The table of a release, divided at random into two pieces. One piece is used for fitting the generator, the other for the
 # criteria.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
@@ -24,8 +25,6 @@ from synthrelease.enclave.record_numbers import (
 from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.generators.candidate import Candidate
-from synthrelease.generators.measurements import NoisyMarginals
-from synthrelease.generators.row_functions import NoisyModels
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.ledger import check_unsplit, load_ledger
 from synthrelease.privacy.ledger_file import Statement
@@ -51,6 +50,10 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
+
+if TYPE_CHECKING:
+    from synthrelease.generators.measurements import NoisyMarginals
+    from synthrelease.generators.row_functions import NoisyModels
 
 # A register is split permanently into pieces by a secret key. The functions below make this split, and select the rows of one
 # piece.

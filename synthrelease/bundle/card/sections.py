@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from synthrelease.answers.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card import uses_of
 from synthrelease.bundle.card.numbers import (
     exact_epsilon,
@@ -42,6 +41,9 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.tables import RANDOM, AttacksTable
 from synthrelease.spec.record import used_rows
+
+if TYPE_CHECKING:
+    from synthrelease.answers.stated import StatedAnswer
 
 # The associations on the first screen of the card: the pairs that the rows preserve or, if these are fewer, the other pairs.
 
@@ -699,6 +701,8 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
     """
     if not document.intended_queries:
         return []
+    from synthrelease.answers.stated import question, verdict
+
     release = release_of(document)
     verdicts = [(intended, verdict(release, intended)) for intended in document.intended_queries]
     return [
