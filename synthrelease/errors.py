@@ -81,7 +81,7 @@ def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Une
     """
     program = f"synthrelease {cut(writer, 40)!r}, which wrote it," if writer else "the version of synthrelease that wrote it"
     numbers = " or ".join(map(str, reads))
-    return Unexpected(numbers, f"{found}: {program} reads it, this version reads {numbers}", place="format")
+    return Unexpected(numbers, f"{found}: {program} reads this format; this version reads {numbers}", place="format")
 
 
 class SpecError(SynthreleaseError):
@@ -90,7 +90,7 @@ class SpecError(SynthreleaseError):
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
         lines = [str(problem) for problem in self.problems[:MAX_PROBLEMS]]
-        more = ["There are more mistakes. Correct these first to see the others."] if len(self.problems) > len(lines) else []
+        more = ["There are more mistakes. Correct those above to see the others."] if len(self.problems) > len(lines) else []
         super().__init__("\n".join(lines + more))
 
     @classmethod

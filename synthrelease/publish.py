@@ -268,8 +268,8 @@ def check_released(folder: Path) -> None:
     problems = [problem for check in report.checks for problem in check.problems]
     if problems or not report.passed:
         raise InputError(
-            f"the prior {folder}: expected a release that passes `synthrelease verify`, found a problem: "
-            f"{problems[0] if problems else 'a check was not made'}. Nothing was spent."
+            f"the prior {folder}: expected a release that passes `synthrelease verify`, found this problem: "
+            f"{problems[0] if problems else 'a check could not be made'}. Nothing was spent."
         )
 
 

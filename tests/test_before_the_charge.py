@@ -278,8 +278,8 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "a bzip2 file": (bz2.compress(b"face,year\nhead,1\n"), "found a bzip2 file"),
     "an xz file": (lzma.compress(b"face,year\nhead,1\n"), "found an xz file"),
     "an empty file": (b"", "found an empty file"),
-    "blank lines alone": (b"\n \r\n\n", "found no text in it"),
-    "a gzip file of nothing": (gzip.compress(b""), "found no text in it"),
+    "blank lines alone": (b"\n \r\n\n", "found a file without text"),
+    "a gzip file of nothing": (gzip.compress(b""), "found a file without text"),
     "a header alone": (b"face,year\n\n\n", "found a header without a row"),
     "UTF-16": (f"face,year\n{ROWS}".encode("utf-16"), "found UTF-16 text"),
     "UTF-16 without a mark": (f"face,year\n{ROWS}".encode("utf-16-le"), "found a zero byte in the header"),
@@ -410,7 +410,7 @@ def test_what_a_plan_calls_impossible_is_not_released(tmp_path: Path, ledger: Pa
     released = ("--data", str(data), "--out", str(out), "--ledger", str(ledger), "--unrehearsed")
     for command, more in (("plan", ()), ("release", released)):
         code, said = said_by(monkeypatch, capsys, command, str(config), *more, *words)
-        assert (code, "found a threshold that none meets: the margin" in said) == (2, True), command
+        assert (code, "found a threshold that no table meets: the margin" in said) == (2, True), command
     assert ("with --rows)" in said) is (known in ("usual", "by the digest"))
     assert load_ledger(ledger).statement().head == head
     assert not out.exists()

@@ -68,7 +68,7 @@ def test_a_prior_that_is_the_private_file_is_refused_before_the_charge(tmp_path:
     }  # fmt: skip
     make[how](data, tmp_path / "public.csv")
     assert load_spec(config).priors
-    assert "this file is said to be public: expected a private file, found the prior 'public.csv'" in refused(
+    assert "expected a private file, found a file that counts as public: the prior 'public.csv'" in refused(
         tmp_path, InputError
     )
     assert spent(tmp_path) == 0
@@ -118,9 +118,7 @@ def test_a_folder_that_is_a_prior_is_refused_before_the_charge(tmp_path: Path) -
         for number in range(2):
             parquet.write_table(table.slice(200 * number, 200), tmp_path / name / f"{number}.parquet")
     for name in ("parts", "copies"):
-        with pytest.raises(
-            InputError, match="this file is said to be public: expected a private file, found the prior 'parts'"
-        ):
+        with pytest.raises(InputError, match="expected a private file, found a file that counts as public: the prior 'parts'"):
             synthrelease.release(tmp_path / "coins.toml", tmp_path / name, tmp_path / "out")
     assert spent(tmp_path) == 0
 

@@ -47,7 +47,7 @@ SLOPES = (
     "first order. The bias from this noise is approximated to second order."
 )
 EQUAL = "Population: no published table contains all columns together, so equal variances around the line are assumed."
-ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
+ROBUST = "Population: robust standard errors allow for variances around the line that differ between rows."
 OF_MEMBERS = (
     "Members: a draw takes a root (such as a household) with all its members. If a noisy table contains two members of a "
     "root, the similarity of members is estimated. Otherwise members are treated as identical, so intervals are wider than "
@@ -447,7 +447,7 @@ def trend(
             if _same_noise(earlier, year):
                 raise InputError(
                     f"{year.name} has the noisy tables of {earlier.name}, so it is a copy or an erratum of {earlier.name}. "
-                    "Leave one of the two out."
+                    "Leave out one of these releases."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])

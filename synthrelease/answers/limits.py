@@ -431,7 +431,7 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     """
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
-        raise InputError(f"acceptance: {acceptance:g} is no probability above 0 and at most 1.")
+        raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
     usable = [i for i, score in enumerate(release.criteria) if _has_known_noise(score) and _usable(score.kind)]
     if not usable and measured_times(release, acceptance) is None:
         example = next(filter(_usable, CRITERIA))
@@ -469,7 +469,7 @@ def check_confidence(confidence: float) -> None:
     InputError : when the number is below 0.5 or at least 1.
     """
     if not 0.5 <= confidence < 1:
-        raise InputError(f"confidence: {confidence:g} is not at least 0.5 and below 1.")
+        raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:

@@ -36,13 +36,13 @@ MEASURED = "The sums use exact values, not representative values. Values beyond 
 GRID = "Values of {column} are rounded to multiples of {step:.15g}. The interval allows for this rounding."
 SPREAD = (
     "Population: the variance of {column} is estimated from the noisy shares of its groups or from a published noisy table. "
-    "Without them, it is the largest variance that the mean of the column allows."
+    "Otherwise, it is the largest variance that the mean of the column allows."
 )
 UNEQUAL = 4.0
 """Assumed largest ratio of a row's variance around the line to the mean variance (theory 13.19, named models)."""
 VARIANCES = (
-    "Population: the standard error is twice the one for equal variances around the line. It is right if no group of rows "
-    "varies around the line more than twice as much as rows do on average."
+    "Population: the standard error is twice the standard error for equal variances around the line. It is right if no group "
+    "of rows varies around the line more than twice as much as rows do on average."
 )
 FIRST_ORDER = "In a coefficient, the noise of the other columns is approximated to first order, and its bias to second order."
 NORMAL = "The error from drawing rows is treated as normal."

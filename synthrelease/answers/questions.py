@@ -248,7 +248,7 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
-            raise TypeError("a question neither counts nor compares columns")
+            raise TypeError("a question has neither a count nor a comparison of columns")
         true, false = _with_missing(part, columns[names.index(part.column)], read)
         return spread_out(true, [part.column], names, shape), spread_out(false, [part.column], names, shape)
 

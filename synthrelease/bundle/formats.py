@@ -349,7 +349,7 @@ def with_note(content: bytes, note: str) -> bytes:
     start = content.find(_MAP) + len(_MAP)
     offsets = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []
     if b"<byteorder>LSF</byteorder>" not in content[:start] or content[offsets[8] : offsets[9]] != _EMPTY:
-        raise ValueError("this is no little-endian file of Stata 14 or later, or it has characteristics already")
+        raise ValueError("this is not a little-endian file of Stata 14 or later, or it has characteristics already")
     section = b"<characteristics>" + _characteristic("note0", "1") + _characteristic("note1", note) + b"</characteristics>"
     moved = len(section) - len(_EMPTY)
     shifted = [offset + moved * (number >= _BEHIND) for number, offset in enumerate(offsets)]

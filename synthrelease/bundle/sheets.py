@@ -208,10 +208,10 @@ def claim(document: ReleaseDocument) -> str:
     kind = "pure" if delta == "0" else "approximate"
     loss = numbers.exact_epsilon(epsilon)
     return (
-        f"Take any two private files of {files} that differ in {differ}, and any set of possible releases. Its probability "
-        f"with one file is at most e^{loss} times its probability with the other{plus} ({kind} differential privacy, epsilon = "
-        f"{loss}). The claim covers only the files of this folder. It does not cover what is published exactly: "
-        f"{'; '.join(guarantee.invariants)}."
+        f"Take any two private files of {files} that differ in {differ}, and any set of possible releases. The probability of "
+        f"this set with one file is at most e^{loss} times its probability with the other file{plus} ({kind} differential "
+        f"privacy, epsilon = {loss}). The claim covers only the files of this folder. It does not cover what is published "
+        f"exactly: {'; '.join(guarantee.invariants)}."
     )
 
 

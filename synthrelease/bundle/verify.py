@@ -105,7 +105,7 @@ def verify_files(
         checks += [Check(name=name, made=False) for name in names]
     else:
         missing = _not_known(alone.read[0], files, trust)
-        found = f"this check needs {missing}. Install it and use --trust, or ask somebody who has it"
+        found = f"this check needs {missing}. Install the package and use --trust, or ask somebody who has the package"
         for name, check in (
             *(_planned(files, *alone.read) if plan else ()),
             *(_written(files, *alone.read) if documents else ()),

@@ -57,7 +57,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
         of_parquet = f"{of_parquet}; {sizes_told}"
     for name in () if of_parquet else other_rows(document, table, files, "parquet"):
         how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
-        problems.append(f"{name}: its bytes are not those that {how}")
+        problems.append(f"{name}: its bytes differ from the bytes that {how}")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")
@@ -149,7 +149,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
     """Yield a sentence for each statement about estimates that a release of version 1.0.0 lacks."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
-        yield f"{CSV} is missing: documents of version {document.written_by} may have none."
+        yield f"{CSV} is missing, as it may be in documents of version {document.written_by}."
     if document.estimates is None or document.estimates.not_a_sample is not None:
         return
     reasons = declared(document, files.get(canonical.NAME, b""))
@@ -190,7 +190,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         yield f"{CSV}: it does not have the layout that synthrelease writes"
     for name, content in table_files(document, read).items():
         if files.get(name) != content:
-            yield f"{name}: its lines are not the lines of {CSV}"
+            yield f"{name}: its lines differ from the lines of {CSV}"
 
 
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
@@ -282,4 +282,4 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
                 for package, writer, running in versions
                 if writer != running
             ]
-            yield f"{name}: its rows, labels or missing codes are not those of the table{''.join(hints)}"
+            yield f"{name}: its rows, labels or missing codes differ from the table{''.join(hints)}"

@@ -320,9 +320,9 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
     if exact is None:
         yield from _range_problems(criterion)
     elif criterion.value != exact:
-        yield f"its figure is {criterion.value}; from the table follows {exact:g}"
+        yield f"its value is {criterion.value}; the table gives {exact:g}"
     if not _same_interval(criterion, facts.n, selection.bounds):
-        yield "its interval does not follow from its figure and its noise"
+        yield "its interval does not follow from its value and its noise"
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
@@ -340,8 +340,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     worst = math.inf if criterion.worst is None else float(criterion.worst)
     least, most = float(criterion.best) - reach, worst + reach
     if not least <= float(criterion.value) <= most:
-        why = "the noise cannot explain" if added else "a criterion of its kind cannot have"
-        yield f"{why} its value {criterion.value}: possible is {least:g} to {most:g}"
+        why = "with its noise" if added else "for its kind of criterion"
+        yield f"its value is {criterion.value}; values from {least:g} to {most:g} are possible {why}"
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -398,7 +398,7 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
         yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
     if grid_point(float(criterion.value), step) * step != float(criterion.value):
-        yield f"its value {criterion.value} is no multiple of the step of its noise"
+        yield f"its value {criterion.value} is not a multiple of the step of its noise"
 
 
 def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) -> bool:

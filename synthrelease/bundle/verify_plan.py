@@ -100,7 +100,7 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
         return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
     problems = list(_problems(document, table, spec))
     left = len(problems) - _SHOWN
-    listed = problems[:_SHOWN] + ([f"{left} further values do not follow from {NAME}"] if left > 0 else [])
+    listed = problems[:_SHOWN] + ([f"{left} more values do not follow from {NAME}"] if left > 0 else [])
     summary = f"epsilon {decimal_text(spec.plan.total.epsilon)}, rules, criteria and schema follow from {NAME}"
     return Check(name="plan", found=summary, problems=tuple(listed))
 
@@ -118,7 +118,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
             expected = expected.model_copy(update={"kept": ""})
         yield from _differences(name, expected, getattr(document, name))
     if [part.name for part in document.criteria] != [criterion.name for criterion in spec.criteria]:
-        yield f"criteria: they are not {', '.join(criterion_.name for criterion_ in spec.criteria)}"
+        yield f"criteria: expected {', '.join(criterion_.name for criterion_ in spec.criteria)}, found others"
         return
     for part, criterion in zip(document.criteria, spec.criteria, strict=True):
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
@@ -135,7 +135,7 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
         if name not in parts or (name not in options and name not in WORDS):
-            yield f"{name}: it stands only in the specification, or only in release.json"
+            yield f"{name}: only one of the specification and release.json has this part"
     for name, expected in stated(document, spec).items():
         if name in parts:
             yield from _differences(name, expected, parts[name])

@@ -235,7 +235,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
     except Exception:  # no message of a library may quote the key
         key = None
     if not isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
-        raise SigningError(f"{path}: this is no Ed25519 private key in PEM, or its password is wrong.")
+        raise SigningError(f"{path}: this is not an Ed25519 private key in PEM, or its password is wrong.")
     return key
 
 

@@ -42,7 +42,7 @@ def desk(
     ledger : Show the remaining budget of this ledger. By default none.
     release : Show this released folder. By default none.
     codebook : Start without a public file and without CONFIG: plan a scout of the columns of this codebook, and draft CONFIG
-        from its folder. By default CONFIG has to be there.
+        from its folder. By default CONFIG must exist.
     port : Use this port of the loopback address. By default (0) a free port.
     no_open : Print the address without opening a browser.
     """
@@ -65,7 +65,7 @@ def desk(
     positions = files.spec(files.texts()).input.fixed_width if drafted else None
     rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
-        raise InputError(f"{release}: this is no folder of a release, because it has no release.json.")
+        raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
     public = of_members = None
     if data is not None:
         public, of_members = read_public_tables(data, members, positions=positions)
@@ -121,7 +121,7 @@ def init(request: DraftRequest) -> None:
     and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
-        found = "not both" if request.public else "one of the two is needed"
+        found = "not both" if request.public else "both are missing"
         raise InputError(f"Use --from (a public file) or --scout (the folder of a scout); {found}.")
     if request.scout is not None:
         _init_from_scout(request.name, request.scout, request.into)
@@ -144,7 +144,7 @@ def init(request: DraftRequest) -> None:
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
-            screen.print(f"Some columns were left out, each because {because}: {listing(names)}. The draft names them all.")
+            screen.print(f"Some columns were left out because {because}: {listing(names)}. The draft lists all of them.")
     if draft.unit is None and draft.members is not None:
         screen.print(
             f"Answer one question: how many values of {draft.members.key!r} can one person have? All rows with the same value "
@@ -178,8 +178,8 @@ def init(request: DraftRequest) -> None:
         screen.print(f"Please check {column.name!r}: {column.doubt}.", style="yellow")
     if draft.comparing:
         screen.print(
-            f"Please check: no row of the public file has {' or '.join(draft.comparing)}, and no released row will have it. If "
-            f"this is rare but possible, delete the rule in {configuration!s}.",
+            f"Please check this rule: no row of the public file has {' or '.join(draft.comparing)}, and no released row will "
+            f"have it. If this is rare but possible, delete the rule in {configuration!s}.",
             style="yellow",
         )
     screen.print(
@@ -197,9 +197,9 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
     plan = load_spec(draft.configuration).plan
     screen.print(f"The scout and the release cost {loss_text(plan.total)} together.", style="bold")
     screen.print(
-        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. The first lines list the "
-        "disadvantages of a draft without a public file. There is no rehearsal, so use the option --unrehearsed of `release`, "
-        "with the ledger of the scout."
+        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Read every line of the two files. Their first lines list the "
+        "disadvantages of a draft without a public file. This draft has no rehearsal, so use the option --unrehearsed of "
+        "`release`, with the ledger of the scout."
     )
 
 

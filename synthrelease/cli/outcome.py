@@ -67,7 +67,7 @@ def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
 
 def _made(document: ReleaseDocument) -> Iterator[str]:
     width, *members = (len(file.columns) for file in document.table_files)
-    linked = "".join(f" A second table has their members, with {so_many(columns, 'column')} more." for columns in members)
+    linked = "".join(f" A second table has the members, with {so_many(columns, 'column')} more." for columns in members)
     yield f"{document.title}: {document.n_rows:,} synthetic rows, {so_many(width, 'column')}.{linked} No row is a person."
 
 

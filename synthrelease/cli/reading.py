@@ -114,7 +114,7 @@ def _print_result(result: AuditResult) -> None:
         screen.print(
             f"The selection was computed exactly for {len(laws)} combinations of a claim and a distribution of the number of "
             f"rounds, with {sum(law.pairs for law in laws):,} pairs of outcome distributions. The loss exceeds the claim in "
-            f"{sum(law.exceeded for law in laws)} cases. It is at most {max(law.share for law in shipped):.1%} of the charge."
+            f"{sum(law.exceeded for law in laws)} cases, and is at most {max(law.share for law in shipped):.1%} of the charge."
         )
     if result.losses:
         _print_losses(result.losses)
@@ -151,7 +151,7 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     small = [part.name for part in comparable if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
     n_others = len(charged) - len(comparable)
     more = so_many(n_others, "more criterion", "more criteria")
-    others = f" The noise of {more} follows from their shared noise." if n_others else ""
+    others = f" The noise of {more} follows from the noise that they share." if n_others else ""
     screen.print(
         "Sensitivities of this release: "
         + ("no pair of neighbours changes a criterion value by more than its bound" if sound else "A BOUND IS EXCEEDED")

@@ -65,7 +65,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
             box=None,
             padding=(0, 2, 0, 0),
         )
-    screen.print("\nEach number is a criterion value without noise, divided by its threshold. Above 1, the table misses it:")
+    screen.print("\nA number is a criterion value without noise, divided by its threshold. Above 1, the criterion fails:")
     for number, criterion in enumerate(comparison.spec.criteria, start=1):
         screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
     screen.print()
@@ -133,8 +133,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
     questions = survey_errors(spec, request.data, request.seed)
     screen.print(
         "The last three columns have the standard deviations of the errors from sampling, missing answers and noise. They come "
-        f"from {REPLICATES} samples of the public file, drawn as [design] says. Answers are missing by stratum and weight "
-        "class, as in the file. Rows without an answer do not count."
+        f"from {REPLICATES} samples of the public file, drawn by the rules in [design]. In each stratum and weight class, as "
+        "many answers are missing as in the file. Rows without an answer do not count."
     )
     table = Table("question", "answer", "sampling", "missing answers", "noise")
     for question in questions:

@@ -183,7 +183,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         rows.append([*cells, *(of_options[name] for name in option_columns)])
     screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
-        screen.print(f"Only releases of the domain {statement.domain[:16]} may publish exact numbers of rows.")
+        screen.print(f"Only releases with the columns and rules {statement.domain[:16]} may publish exact numbers of rows.")
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:
@@ -226,8 +226,8 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent: {'; '.join(pieces)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     screen.print(
-        "The sum below is the largest cost of a piece. This holds if a replaced record keeps its record number. If the number "
-        f"may change, too, two pieces can change, and the cost is epsilon {decimal_text(spent.most_renumbered)}{delta}."
+        "The sum below is the largest cost of a piece. It holds if a replaced record keeps its record number. If the record "
+        f"number may change, two pieces can change, and the cost is epsilon {decimal_text(spent.most_renumbered)}{delta}."
     )
 
 

@@ -80,7 +80,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
         yield f"  {line.column} × {', '.join(line.others)}"
     if (further := len(pairs.columns) - MOST_LINES) > 0:
-        yield f"  and pairs of {so_many(further, 'more column')}. `synthrelease plan --json` lists every pair."
+        yield f"  and the pairs of {so_many(further, 'more column')}. `synthrelease plan --json` lists every pair."
     if pairs.carried_triples:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
         counted = f"{len(pairs.carried_triples):,} of {pairs.triples:,}"
@@ -139,8 +139,8 @@ def commit(
     screen.print(f"Wrote {file!s}. Do not change this file. Before you run the release, publish this digest:")
     screen.print(f"SHA-256 {promise.digest}", soft_wrap=True)
     screen.print(
-        f"The commitment covers configuration and acceptance file (digest {promise.specification[:16]}...), planned charges, "
-        f"selection and criteria{years or ''}. It names synthrelease {promise.program} and {head}."
+        f"The commitment covers the configuration and acceptance file (digest {promise.specification[:16]}...), the planned "
+        f"charges, selection and criteria{years or ''}. It names synthrelease {promise.program} and {head}."
     )
     if promise.years is not None and promise.years.fallbacks and not promise.years.again:
         screen.print(
@@ -162,7 +162,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 
     if out is not None and out.suffix != ".json":
-        raise OutputError(f"{out}: the name of the file must end in .json. Nothing was written.")
+        raise OutputError(f"{out}: expected a file name that ends in .json. Nothing was written.")
     print_or_write(schema_text(ACCEPTANCE_SCHEMA if acceptance else CONFIGURATION_SCHEMA), out)
 
 
@@ -285,7 +285,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
         time = f"{cost.seconds:.0f} s" if cost.seconds >= 10 else f"{max(cost.seconds, 0.1):.1f} s"
         screen.print(f"  {cost.family}: about {time} and {cost.megabytes} MB; the time grows {cost.grows}")
     layout = finest(spec)
-    screen.print(f"  These of the {len(layout.sizes)} columns have the most bins: {layout.largest()}.")
+    screen.print(f"  The columns with the most bins (of {len(layout.sizes)} columns): {layout.largest()}.")
 
 
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
@@ -315,7 +315,7 @@ def _print_weighted(spec: ReleaseSpec) -> None:
             continue
         together = {column for table in measured_tables(spec) if name in table.columns for column in table.columns} - {name}
         columns = listing((column for column in spec.schema.names if column in together), 200) or "none"
-        screen.print(f"{answers} exist for {columns}. To add another column, measure a table COLUMN:{name}.")
+        screen.print(f"{answers} exist for these columns: {columns}. To add a column, measure the table COLUMN:{name}.")
 
 
 def _print_models(spec: ReleaseSpec, rows: int) -> None:
@@ -329,7 +329,7 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
     )
     for model in _models(spec, rows):
         told = ", ".join(f"{name} ± {half:.3g}" for name, half in model["half_widths"])
-        refused = "; there may be no answer" if model["may_be_refused"] else ""
+        refused = "; the noise may prevent an answer" if model["may_be_refused"] else ""
         screen.print(f"  {model['question']}: {told}{refused}", soft_wrap=True)
 
 
@@ -484,7 +484,7 @@ def check(
 ) -> None:
     """Check a configuration and whether a file fits it. Spends nothing and shows no value of the file.
 
-    Names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. With
+    Names columns with texts that are not a number or a date, and columns in which more than one row in ten does not fit. With
     [members], states how many keys of the members' table have no row in the other table, if this is more than one in ten. These
     are exact facts about private data: keep them in the enclave. Do not change a bound, bin or category because of them. Use
     outside = "clip" or "drop", missing = "drop", or a category for missing values.

@@ -49,8 +49,8 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
     yield (
         "The search has one round. If this round is rejected, there is no table, and the budget is spent."
         if law.mean == 1
-        else "For assumed shares of accepted rounds, the search finds no table with these probabilities, and the budget is "
-        f"spent: {chances}."
+        else "The search may find no table, and the budget is spent. The probability depends on the share of accepted rounds: "
+        f"{chances}."
     )
     if shortlist is None:
         yield "To estimate the share of accepted rounds, run `rehearse` on public data, then `plan --shortlist FILE`."
@@ -61,11 +61,11 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
-    present = "" if rehearsed is None else f", the present plan with {percent(rehearsed.nothing)}{_at_most(rehearsed)}"
+    present = "" if rehearsed is None else f", and the current plan with {percent(rehearsed.nothing)}{_at_most(rehearsed)}"
     return (
         f"The rehearsal found a cheaper plan: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}. On public data, the cheaper plan found no acceptable table with probability "
-        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. This command continues with the present configuration. To "
+        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. This command continues with the current configuration. To "
         f"write the cheaper plan into the configuration: `synthrelease rehearse {quoted_path(config)} --data PUBLIC_FILE --out "
         f"{quoted_path(shortlist.parent)} --adopt`."
     )
@@ -336,7 +336,7 @@ ROWS_IN_WORDS = {
 def rounds_in_words(law: StoppingLaw | None) -> str:
     """Return a sentence on how often a release repeats its rounds."""
     if law is None:
-        return "Rounds: until a table is accepted, without a limit. The guarantee does not cover a run that somebody stops."
+        return "Rounds: as many as needed to accept a table. The guarantee does not cover a run that somebody stops."
     if law.mean == 1:
         return "Rounds: one round. Keep the duration of the run secret."
     return f"Rounds: {law.words}. Keep the number of rounds and the duration of the run secret."

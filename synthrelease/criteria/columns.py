@@ -46,8 +46,8 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if binning.name not in checked_names and not binning.refines(coarser):
-            expected = f"bins of {column!r} into which every bin of every alternative fits"
-            straddling = f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}"
+            expected = f"bins of {column!r} such that every bin of every alternative lies in one bin"
+            straddling = f"alternative {binning.name!r} with a bin that overlaps two of {listing(coarser.labels)}"
             yield Mistake(field, expected, straddling)
         checked_names.add(binning.name)
 
@@ -244,8 +244,8 @@ class MarginalCriterion(Criterion):
         many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in every]
         if any(number > MAX_TABLES for number, _ in many):
             number, text = max(many)
-            return [Mistake("tables", f"terms of at most {MAX_TABLES} tables", f"{text!r}, {number} tables")]
-        expected = f"a number of columns that leads to at most {MAX_TABLES} tables"
+            return [Mistake("tables", f"terms that stand for at most {MAX_TABLES} tables", f"{text!r}, {number} tables")]
+        expected = f"so few columns that there are at most {MAX_TABLES} tables"
         n_tables = self.n_tables(layout)
         return [Mistake("largest", expected, f"{n_tables} tables")] if n_tables > MAX_TABLES else []
 

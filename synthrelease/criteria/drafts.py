@@ -463,7 +463,7 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "difference_in_proportions": difference_in_proportions,
     "kolmogorov_distance": "`init` drafts a median, which readers know; a steward decides on limits for whole distributions.",
     "mean_of_roots": mean_of_roots,
-    "regression_coefficients": "Only users of the data know which regression they need; the file does not show it.",
+    "regression_coefficients": "Only users of the data know which regression they need. The file does not show this.",
     "regression_one_step": regression_one_step,
     "regression_prediction": "This kind needs the private line of another criterion, and that criterion is not drafted.",
     "logistic_regression": logistic_regression,

@@ -82,7 +82,7 @@ class RareRows(Criterion):
             yield Mistake("columns", f"at most the number of columns ({width})", str(self.columns))
         elif self._n_tables(width) > MAX_TABLES:
             tables = f"{self._n_tables(width)} tables"
-            yield Mistake("columns", f"a number that leads to at most {MAX_TABLES} tables", tables)
+            yield Mistake("columns", f"so few columns that there are at most {MAX_TABLES} tables", tables)
 
     def _n_tables(self, width: int) -> int:
         return 1 if self.columns is None else math.comb(width, self.columns)
@@ -119,7 +119,7 @@ class RareRowsExplained(Explanation[RareRows]):
         counted = f"different rows that occur fewer than {least} times"
         if columns is not None:
             counted = f"combinations of bins of any {columns} columns that occur, but fewer than {least} times"
-        return f"The number of {counted}. The criterion looks at released rows only and needs no noise."
+        return f"The number of {counted}. The criterion uses released rows only, so it needs no noise."
 
     def public_figure(self, facts: PublicFacts) -> float:
         return self.about._rare(facts.table)

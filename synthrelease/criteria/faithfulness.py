@@ -72,7 +72,7 @@ class Faithfulness(Criterion):
     """
 
     counts_rows: ClassVar[bool] = True
-    no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once; tables of few columns do not show this."
+    no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few columns do not show."
     kind: Literal["faithfulness"]
     exact: AmongColumns = ()
     within_one_bin: AmongColumns = ()
@@ -105,30 +105,30 @@ class Faithfulness(Criterion):
             return wrong
         unnamed = [name for name in setting.schema.names if name not in self.exact + self.within_one_bin + self.ignored]
         if unnamed:
-            expected = f"every column in exact, within_one_bin or ignored, also {listing(unnamed)}"
-            wrong.append(Mistake("exact", expected, "it in none" if len(unnamed) == 1 else "them in none"))
+            expected = f"every column in exact, within_one_bin or ignored; add {listing(unnamed)}"
+            wrong.append(Mistake("exact", expected, "a column in no list" if len(unnamed) == 1 else "columns in no list"))
         elif not self.exact + self.within_one_bin:
-            wrong.append(Mistake("exact", "a column that is compared, here or in within_one_bin", "none"))
+            wrong.append(Mistake("exact", "at least one column here or in within_one_bin", "none"))
         wrong += self._unlike(setting.schema.linked) if self.any_order else []
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
                 wrong.append(Mistake("within_one_bin", "columns whose bins have an order", repr(name)))
         for name in self.exact_around:
             if name not in self.within_one_bin or setting.schema[name].kind == "category":
-                wrong.append(Mistake("exact_around", "numeric columns of within_one_bin", repr(name)))
+                wrong.append(Mistake("exact_around", "numeric columns that are also in within_one_bin", repr(name)))
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
         """Yield the mistakes in `any_order`: the setting is used without [members], or the columns of members are not all
         compared in the same way."""
         if linked is None:
-            yield Mistake("any_order", "no such setting in a configuration without [members]", "true")
+            yield Mistake("any_order", "no `any_order` in a configuration without [members]", "true")
             return
         treated = {name: how for how in ("exact", "within_one_bin", "ignored") for name in getattr(self, how)}
         for plain, same in zip(linked.names, zip(*linked.slots, strict=True), strict=True):
             ways = {(treated.get(name), self.exact_around.get(name)) for name in same}
             if len(ways) > 1:
-                yield Mistake("any_order", f"{plain!r} of all members compared alike", listing(same))
+                yield Mistake("any_order", f"the columns of {plain!r} for all members in the same list", listing(same))
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
         """Return the indices of the columns that are not ignored."""

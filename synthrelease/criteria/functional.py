@@ -97,7 +97,7 @@ class Design(MomentGrid):
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
         scales = weights * MOST / (weights * largest).max() * (1 - 2.0**-40)  # no scaled moment exceeds MOST
         if not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
+            raise ValueError("expected finite scales above 0; the numbers of the prior are too large or too small")
         scaled = replace(bare, scales=scales)
         sizes = [int(rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1).max(initial=1)) for batch in batches]
         return replace(scaled, sensitivity=2 * max(sizes))
@@ -202,7 +202,7 @@ class NoisyMoments:
         products[..., 0, 1:] = products[..., 1:, 0] = means[..., :d]
         rows, columns = upper_triangle(d)
         products[..., rows + 1, columns + 1] = products[..., columns + 1, rows + 1] = means[..., d : d + len(rows)]
-        with rejecting(np.linalg.LinAlgError, because="the noisy moments have no eigenvalues"):
+        with rejecting(np.linalg.LinAlgError, because="the eigenvalues of the noisy moments cannot be computed"):
             values, vectors = np.linalg.eigh(products)
         scaled = vectors @ (np.eye(d + 1) / np.maximum(values, _SMALLEST_EIGENVALUE)[..., None, :])
         return np.asarray(scaled @ vectors.swapaxes(-1, -2) @ means[..., d + len(rows) :, None])[..., 0]
@@ -226,7 +226,7 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
     centred = features - means
     target_mean = weights @ target / total
     products = centred.T @ (centred * weights[:, None]) / total
-    with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no inverse"):
+    with rejecting(np.linalg.LinAlgError, because="the matrix of the candidate's moments cannot be inverted"):
         inverse = np.linalg.pinv(products, hermitian=True)
     slopes = inverse @ (centred.T @ (weights * (target - target_mean)) / total)
     model = LinearModel(intercept=float(target_mean - means @ slopes), coefficients=slopes)

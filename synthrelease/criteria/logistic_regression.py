@@ -96,7 +96,7 @@ class LogisticRegression(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "A residual depends on all columns of a record; tables of two columns do not show it."
+    no_measured_bound: ClassVar[str] = "A residual depends on all columns of a record, which tables of two columns do not show."
     kind: Literal["logistic_regression"]
     target: AboutColumn
     positive: tuple[str, ...] = Field(min_length=1)
@@ -251,7 +251,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
         "release contain no numbers of rows in other bins."
     )
-    no_bounds: ClassVar[str] = "No limit on the error of single counts or means follows from coefficients."
+    no_bounds: ClassVar[str] = "Coefficients give no limit on the error of single counts or means."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "log odds"

@@ -500,7 +500,7 @@ class WeightedMarginalError(MarginalCriterion):
     """
 
     no_measured_bound: ClassVar[str] = (
-        "Sums of weights need one more column in every measured table. This criterion needs an epsilon."
+        "Sums of weights need one more column in every measured table. So this criterion needs an epsilon."
     )
     kind: Literal["weighted_marginal_error"]
     weight: AboutColumn

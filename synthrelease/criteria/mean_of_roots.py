@@ -83,7 +83,7 @@ class MeanOfRoots(Criterion):
     """
 
     no_measured_bound: ClassVar[str] = (
-        "The number of a root depends on all its members at once, but noisy tables have few columns."
+        "The value of a root depends on all its members at once, but noisy tables have few columns."
     )
     kind: Literal["mean_of_roots"]
     column: AboutColumn
@@ -116,9 +116,9 @@ class MeanOfRoots(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.number == "agreement" and (self.bins or self.range):
-            yield "agreement has neither bins nor a range: it is a share of pairs of members"
+            yield "agreement needs neither bins nor range, because it is a share of pairs of members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
-            yield "range must state the limits to which the number of a root is clipped"
+            yield "range must state the lowest and the highest value of a root; other values are clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
             yield "there must be a group-by column, or overall = true"
@@ -171,7 +171,7 @@ class MeanOfRoots(Criterion):
 class MeanOfRootsExplained(Explanation[MeanOfRoots]):
     """Explain the largest error of a mean over roots."""
 
-    no_bounds: ClassVar[str] = "The number of a root depends on all its members at once, but bounds use tables of few columns."
+    no_bounds: ClassVar[str] = "The value of a root depends on all its members at once, but bounds use tables of few columns."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         if self.about.number == "agreement":
@@ -185,8 +185,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         own = _columns(self.about.column, facts)[:1] if self.about.own_values_of else ()
         clipped = f", counted as {in_words(low)} to {in_words(high)}{facts.grid_of(own)}" if self.about.range else ""
         return (
-            f"The largest difference between the released and the original mean over roots of {self._number}{clipped}, "
-            f"{over}. Each root counts once. Errors are multiplied by original and divided by released group size."
+            f"The largest difference between the released and the original mean over roots of {self._number}{clipped}, {over}. "
+            "Each root counts once. Errors are multiplied by the original and divided by the released size of the group."
         )
 
     @property
@@ -194,7 +194,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         """Return a text that states what the number of a root is, and which roots have such a number."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
-            return f"the share of pairs of members of a root with the same {name}, among roots with two members with a value"
+            return f"the share of pairs of members of a root with the same {name}, among roots where two members have a value"
         roots = "" if number == "sum" else ", among roots with a member who has a value"
         if self.about.bins:
             share = "number" if number == "sum" else "share"

@@ -35,7 +35,7 @@ _ROWS: Mapping[Of, tuple[str, str]] = {
     ),
     "pairs": (
         "pairs of members",
-        'In this criterion a row is a pair of members of a root, in both orders; "other" names the second member of the pair.',
+        ('In this criterion a row is an ordered pair of members of a root; "other" names the second member.'),
     ),
 }
 
@@ -68,7 +68,7 @@ class OfMembers(Criterion):
         """Return the rows of members for which the criterion is computed. Raises LookupError without [members] or without
         `of`."""
         if linked is None or self.of is None:
-            raise LookupError("there are no rows of members")
+            raise LookupError("this criterion has no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
@@ -181,11 +181,11 @@ def _mistakes(
     schema = setting.schema
     linked, of = schema.linked, repr(criterion.of)
     alone = criterion.of != "members" and linked is not None and linked.most < 2
-    by_name, of_rows = criterion.not_by_name, "an epsilon, because published measurements answer no criterion about members"
+    by_name, of_rows = criterion.not_by_name, "an epsilon, because measurements cannot answer a criterion about members"
     checks = (
-        (linked is None, Mistake("of", "no such setting in a configuration without [members]", of)),
+        (linked is None, Mistake("of", "no `of` in a configuration without [members]", of)),
         (alone, Mistake("of", "'members', because a root has at most one member", of)),
-        (by_name, Mistake(by_name, "only tables that are named by their columns, beside `of`", "tables of other columns")),
+        (by_name, Mistake(by_name, "tables named by their columns, because `of` is set", "tables of another kind")),
         (criterion.answered_by, Mistake("answered_by", of_rows, repr(criterion.answered_by))),
     )
     if first := [mistake for wrong, mistake in checks if wrong][:1]:
@@ -194,7 +194,7 @@ def _mistakes(
     rows = criterion.rows_of(linked, schema.names)
     field = "column" if "column" in type(criterion).model_fields else "tables"
     if names := rows.unknown():
-        yield from unknown(field, "a column of these rows", names, rows.known)
+        yield from unknown(field, "a column of the rows in this criterion", names, rows.known)
         return
     yield from [*_wrong_differences(criterion, rows, setting)] or plain(_setting(criterion, setting), earlier)
 

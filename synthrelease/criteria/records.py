@@ -270,7 +270,7 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
     """Raise ValueError for a range of a column that is not in `columns`, or a range that is not increasing."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
-            raise ValueError(f"ranges are for {listing(columns)}; {name!r} is another column")
+            raise ValueError(f"ranges may name only {listing(columns)}; {name!r} is another column")
         if not lowest < highest:
             raise ValueError(f"the range of {name!r} must be [lowest, highest] with lowest < highest")
 

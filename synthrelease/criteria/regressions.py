@@ -188,8 +188,8 @@ class RegressionCoefficients(Criterion):
             lacking = setting.schema[name].alternatives[chosen].missing is not None
             if other_alternatives or lacking:
                 expected = (
-                    f"a column {name!r} without missing values whose only alternative in use is that of the "
-                    "representation, because moments of pairs of columns answer"
+                    f"a column {name!r} without missing values, used only in its alternative in `representation`, because "
+                    "moments of pairs of columns answer the criterion"
                 )
                 found = "missing values" if lacking else f"also {listing(sorted(other_alternatives))}"
                 yield Mistake("answered_by", expected, found)
@@ -214,10 +214,10 @@ class RegressionCoefficients(Criterion):
         columns = None if wrong else self.regression_columns(setting, setting.atomic)
         if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
             expected = (
-                "numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
-                "residuals, and features in spreads from their centres, up to 1e50)"
+                "numbers small enough for a regression (spreads and uncertainty from 1e-50 to 1e50; residuals, and features in "
+                "spreads from their centres, up to 1e50)"
             )
-            wrong.append(Mistake("prior" if self.prior else "representation", expected, "numbers that lead beyond"))
+            wrong.append(Mistake("prior" if self.prior else "representation", expected, "larger numbers"))
         return wrong
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
@@ -290,7 +290,7 @@ class RegressionCoefficientsExplained(Explanation[Line]):
     """Explain the distance between the coefficients of two lines."""
 
     no_sensitivity: ClassVar[str] = "Noise is added to the private line, not to the criterion value."
-    no_bounds: ClassVar[str] = "No limit on the error of single counts or means follows from slopes."
+    no_bounds: ClassVar[str] = "Slopes give no limit on the error of single counts or means."
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.about.target)
@@ -374,7 +374,7 @@ class RegressionOneStep(RegressionCoefficients):
     figure_gets_noise: ClassVar[bool] = True
     own_mechanism: ClassVar[str] = "Laplace"
     former_mechanism: ClassVar[str] = RegressionCoefficients.own_mechanism
-    no_measured_bound: ClassVar[str] = "A residual depends on a clipped prediction; tables of two columns do not show it."
+    no_measured_bound: ClassVar[str] = "A residual depends on a clipped prediction, which tables of two columns do not show."
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
@@ -418,7 +418,7 @@ class RegressionOneStep(RegressionCoefficients):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         yield from super().mistakes(setting, earlier)
         if self.prior is not None and self.fit_epsilon is None:
-            yield Mistake("prior", "no prior without fit_epsilon: no regression is fitted", "a prior")
+            yield Mistake("prior", "no prior without fit_epsilon, because then no regression is fitted", "a prior")
 
     @property
     def measured_line(self) -> bool:
@@ -440,7 +440,7 @@ class _Step(LinearStep):
         units = StandardUnits.of(weights @ features, spreads)
         standard = in_units(features, units)
         products = (standard * weights[:, None]).T @ standard
-        with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
+        with rejecting(np.linalg.LinAlgError, because="the eigenvalues of the candidate's moments cannot be computed"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
             inverse = np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
         return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
@@ -566,7 +566,7 @@ class RegressionPrediction(Criterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = "A prediction error depends on whole records; tables of two columns do not show it."
+    no_measured_bound: ClassVar[str] = "A prediction error depends on whole records, which tables of two columns do not show."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
@@ -602,7 +602,7 @@ class RegressionPrediction(Criterion):
         usable = [name for name, criterion in lines.items() if criterion.fit_charge or criterion.measured_line]
         if self.coefficients not in usable:
             lines_with = "regression_coefficients, or regression_one_step with fit_epsilon or line"
-            expected = f"the name of an earlier criterion with a line: {lines_with} ({listing(usable) or 'there is none'})"
+            expected = f"the name of an earlier criterion that has a line: {lines_with} ({listing(usable) or 'there is none'})"
             yield Mistake("coefficients", expected, repr(self.coefficients), closest(self.coefficients, usable))
             return
         partner = _coefficients(earlier, self.coefficients)
@@ -647,7 +647,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
     no_sensitivity: ClassVar[str] = (
         'With bound = "lines" the sensitivity needs two lines, and a release contains only one, from the released rows.'
     )
-    no_bounds: ClassVar[str] = "No limit on the error of single counts or means follows from the mean errors of two lines."
+    no_bounds: ClassVar[str] = "The mean errors of two lines give no limit on the error of single counts or means."
     no_offender: ClassVar[str] = "The criterion value is one mean over all rows."
 
     def figure_unit(self, facts: PublicFacts) -> str:

@@ -176,10 +176,10 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
     for criterion in criteria:
         worst = criterion.worst_figure
         if not criterion.compares:
-            reasons.append(f"{criterion.name!r}, which looks at released rows alone")
+            reasons.append(f"{criterion.name!r}, which uses released rows alone")
         elif criterion.threshold >= worst:
             reasons.append(
-                f"{criterion.name!r} with a threshold of {figure(criterion.threshold)}, where {figure(worst)} is the worst"
+                f"{criterion.name!r} with a threshold of {figure(criterion.threshold)} (worst value: {figure(worst)})"
             )
         else:
             return ""

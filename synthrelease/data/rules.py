@@ -298,7 +298,7 @@ class _Parser:
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
         if len({HOLDS[part.operator](sign, 0) for sign in signs}) < 2:
             instead = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
-            raise RuleError("a comparison that some values within the bounds meet and others do not", instead)
+            raise RuleError("a comparison that only some values within the bounds meet", instead)
         return part
 
     def _is_missing(self, name: str) -> Rule:
@@ -330,7 +330,7 @@ class _Parser:
         if domain.bounds and not _divides(comparison, domain.bounds, whole_numbers=domain.kind == "integer"):
             low, high = domain.bounds
             raise RuleError(
-                f"a comparison that some values of {name!r} meet and others do not (its bounds are {low:.15g} and {high:.15g})",
+                f"a comparison that only some values of {name!r} meet (its bounds are {low:.15g} and {high:.15g})",
                 f"'{name} {operator} {text}'",
             )
         return comparison

@@ -428,7 +428,7 @@ def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     InputError : when another delimiter fits, or the file is empty.
     """
     if not first:
-        raise InputError(f"{EXPECTED}, found nothing in it.")
+        raise InputError(f"{EXPECTED}, found a file without text.")
     for other in (delimiter, *DELIMITERS):
         if set(needed) <= {field.strip() for field in next(csv_reader([first], other, strict=False), [])}:
             if other == delimiter:

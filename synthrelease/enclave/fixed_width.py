@@ -125,8 +125,8 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
     """
     if not {*types.texts} <= {*known}:
         raise InputError(
-            f"a line has an unknown record type: expected the record types {listing(known)} where [input.fixed_width] says, "
-            "found another record type."
+            f"a line has an unknown record type: expected the record types {listing(known)} at the position in "
+            "[input.fixed_width], found another record type."
         )
     rows = np.array([text == record for text in types.texts])[types.codes]
     return {name: Texts(texts=texts.texts, codes=texts.codes[rows]) for name, texts in columns.items()}

@@ -283,8 +283,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
             same = digest == file.digest
         if same:
             raise InputError(
-                f"{data}: this file is said to be public: expected a private file, found {file.role}. A release that starts "
-                "from the private rows themselves gives no protection. Nothing was spent."
+                f"{data}: expected a private file, found a file that counts as public: {file.role}. A release that starts from "
+                "the private rows themselves gives no protection. Nothing was spent."
             )
 
 

@@ -584,7 +584,7 @@ class Adaptive(AdaptiveGenerator):
         "small table in which the model has a large error, and measures it with noise. The rows follow the table of largest "
         "entropy that matches all measurements."
     )
-    no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
+    no_draft: ClassVar[str] = "A draft uses pure differential privacy, and so the family `adaptive_pure`."
     family: Literal["adaptive"] = "adaptive"
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True

@@ -237,7 +237,7 @@ class Association:
             known = "" if self.strength is None else f", the association has {self.strength:.2f}"
             repeated = "" if self.repeats is None else f", {self.repeats:.2f} repeated"
             more += f" (noise of {in_rows(self.noise)} rows on average{makes}{known}{repeated})"
-        more += f", but for rare bins of {', '.join(self.apart)}" if self.apart else ""
+        more += f", except for rare bins of {', '.join(self.apart)}" if self.apart else ""
         return f"{' × '.join(self.columns)}: {self.carried}, {self.how}{more}"
 
 

@@ -196,7 +196,7 @@ class Generator(SpecTable):
     def grows(self, layout: Layout) -> str:
         """Return a text that names the settings with which the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
-        return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
+        return "with the number of cells of the whole table" if few else "with the numbers of rows and columns, not of cells"
 
     def megabytes(self, layout: Layout) -> int:
         """Return the peak memory in megabytes that a fit or a sample adds to a process."""

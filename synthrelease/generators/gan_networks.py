@@ -162,7 +162,7 @@ class AdversarialGenerator(Generator):
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True
-    no_draft: ClassVar[str] = "The networks of this generator are tuned in a rehearsal, from a draft that runs without them."
+    no_draft: ClassVar[str] = "The networks of this generator need tuning in a rehearsal, so a draft does not use them."
     steps: int = Field(default=500, ge=1, le=100_000)
     batch: int = Field(default=1000, ge=1, le=100_000)
     weight_limit: float = Field(default=0.03, gt=0, le=10)

@@ -247,7 +247,7 @@ class MarginalsGenerator(MeasuringGenerator):
             clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
             yield Mistake(
                 field="tables",
-                expected=f"tables that, with the rules, connect at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
+                expected=f"fewer or smaller tables, which connect at most {DENSE_LIMIT} cells together with the rules",
                 found=f"{cells} cells in one clique of the model; its largest columns are {layout.largest(clique)}",
             )
 

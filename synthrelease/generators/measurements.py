@@ -59,8 +59,8 @@ class AreaNoise:
         """
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
-            f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
-            f"{self.cell:,.1f} in a cell ({percent(self.cell / cell)} of {cell:,.0f}, the mean one)"
+            f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f} in a mean area), "
+            f"{self.cell:,.1f} in a cell ({percent(self.cell / cell)} of {cell:,.0f} in a mean cell)"
         )
 
 
@@ -210,7 +210,7 @@ SHARE = Fraction(1, 2)
 
 _FIELD = "rare_bins"
 _EXPECTED = (
-    "bins such as 'children[0 0 0 1] + age[1 0 0]', joined by +: a column, with 1 for each rare bin and 0 for other bins"
+    "rare bins such as 'children[0 0 0 1] + age[1 0 0]': columns joined by +, with 1 for each rare bin and 0 for other bins"
 )
 
 

@@ -121,14 +121,14 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     """
     if re.match(r"\s*(logit|logistic)\b", text.lower()):
         raise Unexpected(
-            "a mean, slope or ratio: a logistic regression has no valid intervals (docs/estimates.md); compare two shares "
-            "('share CONDITION: CONDITION against CONDITION'), or ask for the slope of a condition's column",
+            "a mean, slope or ratio, because a logistic regression gets no valid intervals (docs/estimates.md); compare two "
+            "shares ('share CONDITION: CONDITION against CONDITION'), or ask for the slope of a condition's column",
             repr(text.strip()),
         )
     words = split_question(text)
     if words.kind not in ("mean", "slope", "ratio") or words.weighted:
         raise Unexpected(
-            "a mean, slope or ratio without weights: shares and quantiles follow from noisy tables (publish_measurements)",
+            "a mean, slope or ratio without weights; noisy tables (publish_measurements) answer shares and quantiles",
             repr(words.text),
         )
 
@@ -138,7 +138,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
             raise Unexpected("a column of numbers with bounds", repr(name))
         low, high = limits.get(name, domain.bounds)
         if not domain.bounds[0] <= low < high <= domain.bounds[1]:
-            raise Unexpected(f"limits of {name!r} within its bounds, the first below the second", f"{low:g} and {high:g}")
+            raise Unexpected(f"limits of {name!r} within its bounds, the lower one first", f"{low:g} and {high:g}")
         return Value(column=name, low=float(low), high=float(high))
 
     def indicator(condition: str) -> Indicator:

@@ -52,7 +52,7 @@ class CountingQueries(Generator):
     """
 
     no_draft: ClassVar[str] = (
-        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
+        "The numbers of queries and iterations need tuning in a rehearsal, so a draft does not use this generator."
     )
     queries: int = Field(ge=1, le=100_000)
     iterations: int = Field(ge=1, le=10_000)
@@ -65,7 +65,7 @@ class CountingQueries(Generator):
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
-            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
+            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} uses all of them"
             yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells; the largest: {layout.largest()}")
 
     def _fit(

@@ -130,9 +130,7 @@ class NestedGenerator(MarginalsGenerator):
     def _too_large(self, layout: Layout, tied: Sequence[tuple[int, ...]]) -> Iterable[Mistake]:
         for name, cells in self._cells_within(layout).items():
             if cells > DENSE_LIMIT:
-                expected = (
-                    f"tables of {name!r} and what lies in it of at most {DENSE_LIMIT} cells in an area of the level above"
-                )
+                expected = f"tables of {name!r} and its parts with at most {DENSE_LIMIT} cells in an area of the level above"
                 yield Mistake(field="tables", expected=expected, found=str(cells))
         plain, sets = self._apart(layout), self._structure_of_whole(layout)
         sets += [tuple(plain.index(column) for column in columns) for columns in tied if set(columns) <= set(plain)]
@@ -228,7 +226,7 @@ class NestedGenerator(MarginalsGenerator):
         return seconds
 
     def grows(self, layout: Layout) -> str:
-        return "with rows and with the cells of the tables of areas"
+        return "with the numbers of rows and of cells in the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
         """Return the estimated largest number of cells in memory: of sampling the other columns, of allotting the rows of an

@@ -94,7 +94,7 @@ class FrequentCombinations(Projection):
     'each combination of 2 columns at least 3 times'
     """
 
-    no_draft: ClassVar[str] = "How rare a combination of few columns may look is a decision; whole rows are what is drafted."
+    no_draft: ClassVar[str] = "The steward must decide how rare a combination of few columns may be; `init` drafts whole rows."
     kind: Literal["frequent_combinations"] = "frequent_combinations"
     columns: int = Field(ge=1)
     minimum_count: int = Field(ge=1, le=1000)
@@ -135,7 +135,7 @@ class FrequentCombinations(Projection):
         width = len(table.layout.sizes)
         chosen = min(self.columns, width)
         if math.comb(width, chosen) > MOST_CHOICES:
-            raise RejectedRound(f"the projection looks at no more than {MOST_CHOICES} choices of columns")
+            raise RejectedRound(f"the projection checks at most {MOST_CHOICES} choices of columns")
         left, rare = table, True
         while rare and len(left):
             frequent = np.ones(len(left), dtype=bool)

@@ -53,7 +53,7 @@ class LibraryGenerator(Generator):
     """
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
-    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
+    no_draft: ClassVar[str] = "The library of this generator is an extra that may not be installed."
     by_library: ClassVar[bool] = True
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`

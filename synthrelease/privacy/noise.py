@@ -110,7 +110,7 @@ def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
         if taken is not None:
             return taken
         if stop == len(order):
-            raise ValueError("no candidate was taken: expected a candidate without a loss, which is always taken, found none")
+            raise ValueError("expected a candidate with loss 0, which is always accepted; no candidate has loss 0")
         start, size = stop, min(2 * size, _LARGEST_BATCH)
 
 

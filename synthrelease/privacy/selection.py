@@ -133,7 +133,7 @@ class NegativeBinomial:
     def words(self) -> str:
         shape = f"{'-' if self.shape < 0 else ''}{decimal_text(abs(self.shape))}"
         law = f"truncated negative binomial with shape {shape} and stop probability {decimal_text(self.stop_probability)}"
-        return f"the first accepted one of a hidden number of rounds, {law}"
+        return f"the first accepted round of a hidden number of rounds ({law})"
 
     @property
     def mean(self) -> float:
@@ -191,9 +191,9 @@ class FiniteLaw:
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
             listed = ", ".join(map(str, rounds[:10])) or "none"
-            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS}, ascending", listed)
+            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS} in ascending order", listed)
         if len(rounds) > MOST_VALUES:
-            raise Unexpected(f"at most {MOST_VALUES} numbers of rounds", str(len(rounds)))
+            raise Unexpected(f"at most {MOST_VALUES} different numbers of rounds", str(len(rounds)))
         for k, probability in self.atoms:
             if not probability >= LEAST_PROBABILITY:
                 expected = f"a probability of at least {float(LEAST_PROBABILITY):g}"
@@ -211,7 +211,7 @@ class FiniteLaw:
     def words(self) -> str:
         law = ", ".join(f"{rounds} with probability {_shown(probability)}" for rounds, probability in self.atoms[:_SHOWN])
         rest = f" and {len(self.atoms) - _SHOWN} more" if len(self.atoms) > _SHOWN else ""
-        return f"the first accepted one of a hidden number of rounds, {law}{rest}"
+        return f"the first accepted round of a hidden number of rounds ({law}{rest})"
 
     @property
     def exact_mean(self) -> Fraction:
@@ -337,9 +337,9 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     if law is None:
         problem = "a curve" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
         raise BudgetError(
-            "Private selection with a known threshold has no guarantee for rounds with delta > 0 when the stop probability is "
-            f"0: only a search with pure rounds may have no limit. The round {one_round.name!r} has {problem}. "
-            "Set [selection] stop_probability above 0."
+            "Private selection with a known threshold has no guarantee if rounds have delta > 0 and the stop probability is 0, "
+            f"because only a search with pure rounds may have no limit. The round {one_round.name!r} has {problem}. Set "
+            "[selection] stop_probability above 0."
         )
     return _approximate(name, one_round, law, delta)
 

@@ -318,7 +318,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
     """
     key = parse_public_key(key_file(path))
     if key is None:
-        raise SigningError(f"{path}: this file is no Ed25519 public key in PEM.")
+        raise SigningError(f"{path}: this file is not an Ed25519 public key in PEM.")
     return key
 
 

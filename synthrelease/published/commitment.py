@@ -150,4 +150,4 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         problem = f"{dotted(first['loc']) or 'the whole file'}: {first['msg'].lower()}"
-    raise InputError(f"{path}: this is no commitment as `synthrelease commit` writes it. {problem[0].upper()}{problem[1:]}.")
+    raise InputError(f"{path}: expected a commitment as `synthrelease commit` writes it. {problem[0].upper()}{problem[1:]}.")

@@ -260,7 +260,7 @@ class PublishedRelease:
         settings = self.configuration.get("generator", {})
         family = GENERATORS.get(str(settings.get("family")))
         if family is None:
-            raise ValueError("no known family of generators")
+            raise ValueError("not a known family of generators")
         generator = family.model_validate(settings)
         charged = [leaf for leaf in self.charges.leaves() if leaf.name == GENERATION]
         known = None if self.estimates is None else self.estimates.strengths

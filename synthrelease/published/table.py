@@ -149,7 +149,7 @@ class LabelledBins:
             if unknown.any():
                 row = int(np.argmax(unknown))
                 text, known = cut(str(column[row].as_py()), 40), listing(self._places)
-                raise TableError(f"line {line + row} has {text!r}, which is no bin of {self._name!r} ({known})")
+                raise TableError(f"line {line + row} has {text!r}, which is not a bin of {self._name!r} ({known})")
         if np.array_equal(of_texts[:-1], np.arange(missing)):
             return indices.astype(self._kind)
         bins: np.ndarray = of_texts.astype(self._kind)[indices]
@@ -168,10 +168,10 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
     for batch in batches:
         bins = [bins_of.bins(batch[name], line) for name, bins_of in zip(shape.names, labelled, strict=True)]
         if shape.marked and {str(mark) for mark in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
-            raise TableError(f"the column {SYNTHETIC!r} is not {MARK} in every row")
+            raise TableError(f"the column {SYNTHETIC!r} must be {MARK} in every row")
         weights = _numbers(batch, WEIGHT) if shape.weighted else None
         if weights is not None and not ((weights >= 0) & (weights < np.inf)).all():
-            raise TableError(f"a value of {WEIGHT!r} is no number of at least 0")
+            raise TableError(f"a value of {WEIGHT!r} is not a number of at least 0")
         keys = _numbers(batch, shape.key) if shape.key else np.zeros(0, dtype=np.int64)
         yield RowsBatch(bins=bins, weights=weights, keys=keys)
         line += batch.num_rows
@@ -592,11 +592,11 @@ def _parquet_batches(
     if schema.names != shape.header:
         raise TableError(f"the columns are {listing(schema.names) or 'none'}; they must be {listing(shape.header)}")
     if schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("the metadata are not those that synthrelease writes")
+        raise TableError("the metadata differ from the metadata that synthrelease writes")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError("a column is no dictionary of labels that are ordered like the bins")
+        raise TableError("a column is not a dictionary of labels in the order of the bins")
     if not footer.num_rows and most is None:
         raise TableError("the table has no rows")
     if most is not None and footer.num_rows > most:

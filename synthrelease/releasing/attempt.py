@@ -291,7 +291,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
     if spec.shared_measurements:
         common, generator = spec.space.common, spec.space.generators[0]
         if not isinstance(generator, MeasuringGenerator):
-            raise TypeError(f"{generator.family} has no measurements that are separate from its model")
+            raise TypeError(f"{generator.family} makes no noisy tables apart from its model")
         measured = generator.measure(private.fit.on(common), spec.generation_charge)
     fitted = fitted_before(spec.criteria, private.score, spec.setting, spec.answers(measured))
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)

@@ -219,7 +219,7 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
             file=spec.path,
             path=f"criteria {name!r}",
             expected=expected,
-            found=f"a threshold that none meets: {text.rstrip('.')}",
+            found=f"a threshold that no table meets: {text.rstrip('.')}",
         )
         for name, text in doubts(spec, n)
         if isinstance(text, NobodyPasses)

@@ -155,7 +155,7 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
             if whole and text_of(line, encoding).strip():
                 return line, text[behind:]
         if ended:
-            raise InputError(f"{EXPECTED}, found no text in it.")
+            raise InputError(f"{EXPECTED}, found a file without text.")
         if len(data) > _MOST_BYTES:
             raise endless_header(MAX_HEADER)
 

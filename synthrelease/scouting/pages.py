@@ -14,7 +14,7 @@ from synthrelease.resources import templates
 from synthrelease.scouting.columns import GAP
 from synthrelease.scouting.document import ScoutDocument, lines_of
 
-_KINDS = {"listed": "codes", "texts": "texts without a list", "number": "numbers"}
+_KINDS = {"listed": "codes", "texts": "texts without a list of codes", "number": "numbers"}
 
 
 def pages(document: ScoutDocument) -> dict[str, bytes]:

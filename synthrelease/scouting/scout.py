@@ -191,8 +191,8 @@ def cap_of(
             )
         if rho is not None:
             raise InputError(
-                "with --delta 0, --rho has no meaning: expected no --rho, found one. Omit --rho: --cap and --tests determine "
-                "the cost of the scout. Nothing was read."
+                "expected no --rho with --delta 0, found one. Omit --rho, because --cap and --tests determine the cost of the "
+                "scout. Nothing was read."
             )
         tests = (1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
         return Cap(epsilon=epsilon, delta=delta, rho=Fraction(0), tests=tests)

@@ -28,7 +28,7 @@ from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 
 # Dialects of SQLAlchemy that read spreadsheets and other files without column types.
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
-_WHY = "it may infer the type of a column from the first rows. Then one row would change how other rows are read."
+_WHY = "a database may infer the type of a column from the first rows. Then one row would change how other rows are read."
 
 
 def check_driver(uri: str) -> None:

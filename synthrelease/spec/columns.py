@@ -70,9 +70,9 @@ def _categories(table: ColumnTable) -> _AtomicBins:
     _require(len(labels) == len(listed), "categories", "different categories", f"{_commonest(listed)!r} twice")
     readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
-        _require(spellings, "categories", f"at least one text of the file for {label!r}", "an empty list")
+        _require(spellings, "categories", f"at least one text that stands for {label!r} in the file", "an empty list")
         for text in spellings:
-            _require(text not in values, "categories", "each text of the file for one category only", f"{text!r} under two")
+            _require(text not in values, "categories", "each text for one category only", f"{text!r} under two")
             values[text] = index
     _known("numbers", table.numbers, labels)
     return _AtomicBins(values=values, members=labels, labels=labels, numbers=tuple(map(table.numbers.get, labels)))
@@ -81,9 +81,9 @@ def _categories(table: ColumnTable) -> _AtomicBins:
 def _codes(table: ColumnTable) -> _AtomicBins:
     """Return the atomic bins of a column of codes, which has neither an order nor numbers. Raises ColumnError."""
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
-    why = "no numbers, because codes are names (a column of kind = 'category' may have numbers)"
+    why = "no numbers, because codes are names (only columns of kind = 'category' may have numbers)"
     _require(not table.numbers, "numbers", why, "some")
-    _require(not table.ordered, "ordered", "no such setting, because codes have no order", "true")
+    _require(not table.ordered, "ordered", "no `ordered`, because codes have no order", "true")
     if isinstance(table.codes, str):
         raise ColumnError("codes", "a table of codes with their labels, or an existing file", repr(table.codes))
     codes, labels = tuple(table.codes or ()), tuple((table.codes or {}).values())
@@ -295,8 +295,8 @@ def read_codelist(path: Path) -> Codelist:
         if code in labels:
             raise _problem(path, number, "each code once", f"{code!r} also in line {line_of[code]}")
         if label in code_with:
-            actual = f"{label!r} also for {code_with[label]!r} in line {line_of[code_with[label]]}"
-            raise _problem(path, number, "a different label for each code (write its group or the code into it)", actual)
+            actual = f"{label!r}, which {code_with[label]!r} in line {line_of[code_with[label]]} also has"
+            raise _problem(path, number, "a different label for each code (add the code or its group to the label)", actual)
         labels[code], line_of[code], code_with[label] = label, number, code
         for level, group in zip(levels, inside, strict=True):
             groups[level][code] = group
@@ -327,7 +327,7 @@ def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of:
         for code, group in levels[finer].items():
             pair = (first.setdefault(group, code), code)
             if len({levels[coarser][member] for member in pair}) > 1:
-                expected = f"{finer} {group!r} in one {coarser} (levels must nest; other groups may be listed as alternatives)"
+                expected = f"{finer} {group!r} in only one {coarser} (levels must nest; list other groups as alternatives)"
                 actual = " and ".join(f"{member!r} (line {line_of[member]}) in {levels[coarser][member]!r}" for member in pair)
                 raise _problem(path, line_of[code], expected, actual)
 
@@ -378,11 +378,11 @@ def build_column(
         column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
-        raise ColumnError("outside_label", "this setting only if outside = 'bin'", f"outside = {column.outside!r}")
+        raise ColumnError("outside_label", "no `outside_label` unless outside = 'bin'", f"outside = {column.outside!r}")
     if column.missing == "bin":
         return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
     if table.missing_label is not None:
-        raise ColumnError("missing_label", "this setting only if missing = 'bin'", f"missing = {column.missing!r}")
+        raise ColumnError("missing_label", "no `missing_label` unless missing = 'bin'", f"missing = {column.missing!r}")
     return column
 
 
@@ -414,7 +414,7 @@ def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
-        raise ColumnError("missing_label", "a label that no bin and no group of the column has", repr(label))
+        raise ColumnError("missing_label", "a label that differs from all labels of bins and groups of the column", repr(label))
     if column.kind != "category" and _is_bin(label, column.kind == "integer"):
         raise ColumnError("missing_label", "a label that cannot be read as a number", repr(label))
     return replace(
@@ -499,17 +499,17 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
     """Return the formats of the dates in `source` and in `minus`. A format is None if there are no such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
-        raise ColumnError("minus_format", "this setting only with minus, as the format of its dates", repr(table.minus_format))
+        raise ColumnError("minus_format", "no `minus_format` without `minus`, whose dates it reads", repr(table.minus_format))
     if not of_dates:
         if table.format is not None:
-            raise ColumnError("format", "this setting only with part or minus, as the format of dates", repr(table.format))
+            raise ColumnError("format", "no `format` without `part` or `minus`, which read dates", repr(table.format))
         return None, None
     if table.kind != "integer":
-        raise ColumnError(of_dates[0], "this setting only in a column of whole numbers (integer)", f"kind = {table.kind!r}")
+        raise ColumnError(of_dates[0], f"no `{of_dates[0]}` unless kind = 'integer'", f"kind = {table.kind!r}")
     if table.minus is None:
         return _date_format("format", table.format, table.part), None
     if table.part not in (None, "year"):
-        raise ColumnError("minus", "part = 'year' (completed years) or no part (days) beside minus", table.part)
+        raise ColumnError("minus", "beside `minus`, part = 'year' (completed years) or no `part` (days)", table.part)
     return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
 
 
@@ -557,7 +557,7 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
     """Raise ColumnError for a grid with too many steps, or a fractional step in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
-        _require(not whole or step == int(step), "step", "a whole number, in a column of whole numbers", text)
+        _require(not whole or step == int(step), "step", "a whole number, because the column has whole numbers", text)
         _require((bounds[1] - bounds[0]) / step <= MAX_BINS, "step", f"at most {MAX_BINS} steps between the bounds", text)
 
 

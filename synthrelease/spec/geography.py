@@ -75,27 +75,27 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
             expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
             problems.add("geography.levels", expected, repr(level))
         elif level in release.columns:
-            problems.add("geography.levels", "levels with names that no other column has", repr(level))
+            problems.add("geography.levels", "a level whose name no other column has", repr(level))
         elif not level.isidentifier():
-            problems.add("geography.levels", "names made of letters, digits and underscores", repr(level))
+            problems.add("geography.levels", "a name made of letters, digits and underscores", repr(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
-            problems.add("geography.levels", "names of areas that do not contain two kinds of quotes", repr(unusable[0]))
+            problems.add("geography.levels", "names of areas that contain at most one kind of quotes", repr(unusable[0]))
     if any(level not in groups for level in table.levels):
         return
     if lowest.characters is not None:
-        problems.add(f"columns.{table.column}.characters", "no such setting with [geography]", str(lowest.characters))
+        problems.add(f"columns.{table.column}.characters", "no `characters` together with [geography]", str(lowest.characters))
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
         expected = "an outside_label that no area has, because this label is a separate area on every level"
         problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
-        expected = "one alternative for the smallest areas, such as ['codes']: larger areas have separate columns"
+        expected = "one alternative for the smallest areas, such as ['codes'], because larger areas have separate columns"
         problems.add(f"transformations.{table.column}", expected, listing(alternatives))
     for upper, lower in pairwise(table.levels):
         homes = {code: name for name, codes in groups[upper].items() for code in codes}
         for name, codes in groups[lower].items():
             if len({homes.get(code) for code in codes}) > 1:
-                problems.add("geography.levels", f"each {lower} in one {upper}, the largest areas first", repr(name))
+                problems.add("geography.levels", f"each {lower} in one {upper} (list the largest areas first)", repr(name))
                 break
 
 
@@ -161,7 +161,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:
             able = listing(name for name, family in GENERATORS.items() if family.counts)
-            expected = f"a family that can follow rules that count, as [marks] needs ({able})"
+            expected = f"a family that can follow counting rules, because [marks] needs them ({able})"
             problems.add(f"generators[{index}].family", expected, repr(generator["family"]))
     columns = release.columns
     return Marks(groups={name: columns[name].counts or {} for name in table.groups})
@@ -170,10 +170,10 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     """Add a problem for each mistake in the counted columns, and in the categories for which an indicator applies."""
     if release.linked is not None:
-        problems.add("marks", "no such table with [members]", "both")
+        problems.add("marks", "no [marks] together with [members]", "both")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:
         actual = f"{len(release.columns)} and {len(table.groups)} of groups"
-        problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
+        problems.add("marks.groups", f"{MOST_COLUMNS}; the columns of the groups count, too", actual)
     members = dict.fromkeys(name for columns in table.groups.values() for name in columns)
     for name in table.groups:
         if name in release.columns:
@@ -202,4 +202,4 @@ def _check_marks(name: str, marks_table: MarksTable, release: ReleaseFile, probl
     elif len(marks) == len(set(labels)):
         problems.add(f"marks.yes.{name}", f"at least one category of {name!r} that is not an indicator", "all of them")
     elif unusable := [label for label in marks if "'" in label and '"' in label]:
-        problems.add(f"marks.yes.{name}", "names of categories that do not contain two kinds of quotes", repr(unusable[0]))
+        problems.add(f"marks.yes.{name}", "names of categories that contain at most one kind of quotes", repr(unusable[0]))

@@ -64,27 +64,27 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
     if release.unit.key is not None:
-        problems.add("unit.key", "none, because with [members] a record is a root with all members", repr(release.unit.key))
+        problems.add("unit.key", "no key, because with [members] a record is a root with all members", repr(release.unit.key))
     if release.split is not None:
-        problems.add("split", "no such table with [members], because record numbers belong to rows", "one")
+        problems.add("split", "no [split] together with [members], because record numbers belong to rows", "one")
     if release.input.rows == "exact":
-        expected = "another setting with [members]: the exact number of used roots reveals facts about their members"
+        expected = "another value with [members], because the exact number of used roots reveals facts about their members"
         problems.add("input.rows", expected, "'exact'")
     if table.least > table.most:
         problems.add("members.least", f"at most {table.most}, the number of released members", str(table.least))
     names_made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
     if taken := [name for name in release.columns if name in names_made]:
-        expected = f"columns of roots with other names than the columns of members ({listing(sorted(names_made))})"
+        expected = f"columns of roots with other names than the columns made for members ({listing(sorted(names_made))})"
         problems.add("columns", expected, listing(taken))
     if len(names_made) != 1 + table.most * len(table.columns):
-        problems.add("members.columns", "names that differ when the number of a member is added", listing(table.columns))
+        problems.add("members.columns", "names that still differ when a number is added to each", listing(table.columns))
     for name, column in {**release.columns, **table.columns}.items():
         if table.key in (column.source or name, column.minus):
-            expected = f"a column that is not released, but {name!r} uses it: remove that column"
+            expected = f"a column that no released column uses; remove {name!r}, which uses it"
             problems.add("members.key", expected, repr(table.key))
     if table.key in {*release.columns, *names_made, *table.columns}:
-        expected = "a different name, because it is the name of the first column in the released files"
-        problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
+        expected = "a name that no other column has, because the first column of the released files gets this name"
+        problems.add("members.key", expected, f"a second column called {table.key!r}")
     for name, column in table.columns.items():
         _check_column(f"members.columns.{name}", name, column, release, problems)
     for index, rule in enumerate(table.rules):
@@ -103,37 +103,37 @@ def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: Releas
     wrong = sorted(unprefixed - {table.size, *table.columns, *release.columns})
     wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
     if wrong:
-        problems.add(path, f"columns of members, of the first or another, or of roots ({listing(names)})", listing(wrong))
+        problems.add(path, f"columns of members, of first or other members, or of roots ({listing(names)})", listing(wrong))
     elif not unprefixed & set(table.columns):
         problems.add(
-            path, f"a column of a member ({listing(table.columns)}): write a rule about roots alone under [[rules]]", "none"
+            path, f"a column of a member ({listing(table.columns)}); a rule about roots alone belongs under [[rules]]", "none"
         )
     if counts(rule):
         _check_counts(path, rule, table, problems)
     if prefixed and table.most == 1:
-        problems.add(path, "at least two members of a root, because a rule names the first or another member", "most = 1")
+        problems.add(path, "at least 2 released members (most), because a rule names the first or another member", "most = 1")
 
 
 def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Problems) -> None:
     pieces, counted = around_counts(rule.never)
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
-        problems.add(path, "inside count(...), a condition on one member or the first member", "another member, or a count")
+        problems.add(path, "a condition on one member or the first member inside count(...)", "another member, or a count")
     if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
-        problems.add(path, "columns of members inside count(...), or as first.NAME", listing(outside_names))
+        problems.add(path, "columns of members only inside count(...) or as first.NAME", listing(outside_names))
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
         problems.add(path, "no `not` around count(...); use another comparison", "'not'")
     fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
     if fewer and table.least == table.most and table.more == "first":
         expected = "count(...) > or >=, because every root may have more members than are released"
-        problems.add(path, expected, "a comparison that some roots meet and others do not")
+        problems.add(path, expected, "a comparison with <, == or !=")
 
 
 def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
     if not name.isidentifier():
         problems.add(path, "a name made of letters, digits and underscores", repr(name))
     if len(column.alternatives) > 1:
-        expected = "one list of bins: all members of a root are released in the same bins"
+        expected = "one list of bins, because all members of a root are released in the same bins"
         problems.add(f"{path}.alternatives", expected, str(len(column.alternatives)))
     if column.role is not None:
         problems.add(f"{path}.role", "no role, because a release has no weights for members", repr(column.role))
@@ -141,7 +141,7 @@ def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFil
         problems.add(f"{path}.codes", "a table of codes", "the name of a file")
     for field in ("missing", "outside"):
         if (getattr(column, field) or getattr(release.input, field)) == "error":
-            expected = "another setting for members, because a refused file would reveal a fact about a member at no epsilon"
+            expected = "another setting for members: a refused file reveals a fact about a member that no epsilon covers"
             problems.add(f"{path}.{field}", expected, "'error'")
     try:
         build_column(name, column, release.input, [], None)

@@ -21,12 +21,12 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
     """
     if not release.models:
         if release.budget.models is not None:
-            problems.add("budget.models", "[[models]], because budget.models pays for them", "none")
+            problems.add("budget.models", "[[models]], because budget.models is their epsilon", "none")
         return None
     from synthrelease.generators.models import Measured, NamedModel, read_model  # here: few configurations need it
 
     if release.budget.models is None:
-        problems.add("budget.models", "the epsilon of all [[models]] together", "none")
+        problems.add("budget.models", "one epsilon for all [[models]] together", "none")
     for name in ("partition", "members"):
         if getattr(release, name) is not None:
             problems.add("models", f"no [[models]] together with [{name}]", str(len(release.models)))

@@ -79,14 +79,14 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
     column.
     """
     if schema.linked is not None:
-        expected = "no such table with [members], because the program makes no copies of linked tables"
+        expected = "no [imputation] together with [members], because the program makes no copies of linked tables"
         problems.add("imputation", expected, "one")
     if all(column.missing != "bin" for column in schema.columns):
         expected = 'a column in which missing values are a bin (missing = "bin"), because only these can be filled'
         problems.add("imputation", expected, "none")
     for column in schema.columns:
         if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
-            expected = f"no missing values in columns that {column.name!r} counts: the count is the same in every copy"
+            expected = f"no missing values in columns that {column.name!r} counts, because the count is the same in every copy"
             problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
     problems.add_unknown("imputation.match", "columns", table.match or (), schema.names)
     if len(set(table.match or ())) != len(table.match or ()):
@@ -124,7 +124,7 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
     """Add a problem if a catalogue requires the address of the release, but the card has no address."""
     if "dcat" in chosen and not card.url:
-        problems.add("card.url", "the address from which the release is available, because DCAT-AP requires it", "none")
+        problems.add("card.url", "the address of the release, because DCAT-AP requires an address", "none")
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:

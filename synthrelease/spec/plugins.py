@@ -72,7 +72,7 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
     if (digest := _digest(installed)) != table.sha256:
         raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
     if _LOADED.setdefault(table.package, digest) != digest:
-        raise Unexpected(f"the files of {table.package} that were loaded before: start a new process", "other files")
+        raise Unexpected(f"the files of {table.package} that this process loaded before. Start a new process", "other files")
     found = []
     for entry in _offered(installed):
         found.append((f"{table.package}:{entry.name}", _class_of(entry, installed)))
@@ -93,7 +93,7 @@ def check_named(
     for where, name in named.items():
         package, colon, _ = str(name).partition(":")
         if colon and package not in packages:
-            known = listing(packages) or "it has none"
+            known = listing(packages) or "a package without entry points"
             problems.add(where, f"the name of a package in [[plugins]] ({known})", repr(name), file=file)
 
 
@@ -155,7 +155,7 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
     base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
     files, top = {path.resolve() for _, path in _files(installed)}, find_spec(entry.module.partition(".")[0])
     if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of the module runs
-        raise Unexpected(f"{entry.module} in a file of its package", "the module in another folder, or no such module")
+        raise Unexpected(f"{entry.module} in a file of its package", "a module in another folder, or no module")
     try:
         model = entry.load()
     except Exception as error:  # no private data were read so far: the message may be shown

@@ -38,15 +38,15 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
     if marked and release.input.one_row_per is None:
         problems.add(
             "input.one_row_per",
-            f"'respondent', because {marked[0]!r} is a weight: the guarantee does not cover rows repeated by weight",
+            f"'respondent', because {marked[0]!r} is a weight, and the guarantee does not cover rows repeated by weight",
             "nothing",
         )
     for name in marked:
         binnings = {binning.name: binning for binning in (transformation.binning(name) for transformation in transformations)}
         numbers = [number for binning in binnings.values() for number in binning.numbers]
         if not all(number is not None and 0 < number < math.inf for number in numbers):
-            expected = "a number above 0 for every bin of a weight (categories need `numbers`, missing values have none)"
-            problems.add(f"columns.{name}.role", expected, "bins without one")
+            expected = "a number above 0 for every bin of a weight (categories need `numbers`; missing values have none)"
+            problems.add(f"columns.{name}.role", expected, "bins without a number")
 
 
 # The rows of a file that a release keeps: what is public about their number, and what decides which rows are kept.
@@ -175,7 +175,7 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
     alternatives = (table.alternatives or {}).items()
     levels = {of_level: groups for of_level, groups in alternatives if isinstance(groups, Mapping)}
     if level not in levels:
-        expected = f"a level of {name!r} ({listing(levels)})" if levels else f"before '.{level}', a column that has levels"
+        expected = f"a level of {name!r} ({listing(levels)})" if levels else f"a column that has levels before '.{level}'"
         raise RuleError(expected, repr(level if levels else name), closest(level, levels))
     codes = table.codes if isinstance(table.codes, Mapping) else {}
     groups = with_unlisted(levels[level], unlisted_member(table))
@@ -185,7 +185,7 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
 def _quoted(labels: Iterable[str]) -> Iterable[str]:
     for label in labels:
         if "'" in label and '"' in label:
-            raise RuleError("labels that do not contain two kinds of quotes", repr(label))
+            raise RuleError("labels that contain at most one kind of quotes", repr(label))
         yield f'"{label}"' if "'" in label else f"'{label}'"
 
 
@@ -219,17 +219,17 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         problems.add("unit.records_per_person", expected, repr(NOT_ANSWERED))
     released = [column.name for column in schema.columns if unit.key in column.sources]
     if released:
-        expected = f"a column that is not released, but [columns.{released[0]}] uses it: remove [columns.{released[0]}]"
+        expected = f"a column that no released column uses; remove [columns.{released[0]}], which uses it"
         problems.add("unit.key", expected, repr(unit.key))
     if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
         problems.add(
             "unit.first_by", "each column once, and not the key, because all rows of a person share it", repr(unit.first_by)
         )
     if release.split is not None:
-        expected = "no such table with [unit] key, because record numbers could put the rows of one person into several pieces"
+        expected = "no [split] together with [unit] key, because record numbers could divide the rows of a person among pieces"
         problems.add("split", expected, "one")
     if release.input.rows == "exact":
-        expected = "another setting with [unit] key: the exact number of used rows reveals how many rows persons have"
+        expected = "another value with [unit] key, because the exact number of used rows reveals how many rows persons have"
         problems.add("input.rows", expected, "'exact'")
 
 
@@ -285,9 +285,9 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
     ['Guarantee: pure differential privacy; neighbouring files differ in one birth that is replaced.']
     """
     kind = "pure" if total.delta == 0 else "approximate"
-    differ = f"one {unit.name} that is replaced"
+    differ = f"one replaced {unit.name}"
     if unit.key is not None:
-        differ = "the rows of one person, which are replaced by any others"
+        differ = "the rows of one person, which any other rows replace"
         differ += "" if unit.records == 1 else f"; epsilon is for one {unit.name} of them"
     sentences = [f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}."]
     return sentences if unit.key is None and unit.records == 1 else [*sentences, _person(unit, total)]
@@ -346,7 +346,7 @@ def read_rules(
             rule = parse_rule(never, domains, of_records=True)
             of_members = linked or not is_written
             if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
-                raise RuleError("no count(...) without [members]", "count(...)")
+                raise RuleError("count(...) only with [members]", "count(...)")
             if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
                 expected = "applies_to = ['synthetic'], because columns of a row are compared by their bins"
                 raise RuleError(expected, f"'raw' for {listing(in_bins)}")

@@ -28,9 +28,9 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
-            expected = "a criterion with its own noise, because with [partition] measurements describe another piece"
+            expected = "a criterion with its own noise, because with [partition] the measurements describe the other piece"
             problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
-    _check_whole(release, "partition", "measurements and criterion values describe different pieces", problems)
+    _check_whole(release, "partition", "measurements and criterion values describe different pieces of the rows", problems)
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
@@ -40,9 +40,9 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
             expected = "a column with a public record number that is not released"
             problems.add("split.by", expected, f"{table.by!r}, which is a source of {column.name!r}")
     if release.input.rows == "exact":
-        expected = '"private" or a number: with [split], an exact number of kept rows would reveal a fact about a secret piece'
+        expected = '"private" or a number: with [split], the exact number of kept rows would reveal a fact about a secret piece'
         problems.add("input.rows", expected, '"exact"')
-    _check_whole(release, "split", "the measurements describe a piece, and give no estimate for the whole register", problems)
+    _check_whole(release, "split", "the measurements describe one piece and give no estimate for the whole register", problems)
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
@@ -50,7 +50,7 @@ def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problem
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"false: with [{table}], {piece}", "true")
     if release.intended_queries:
-        expected = f"no such setting: with [{table}], statistics describe one piece of the rows and give no bound for all rows"
+        expected = f"no query: with [{table}], statistics describe one piece of the rows, and give no bound for all rows"
         problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
 
 
@@ -80,26 +80,26 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
     """
     path = "population"
     if release.unit.records > 1:
-        expected = "no such table: a person in several records is a cluster, and the bound needs a simple random sample"
+        expected = "no [population], because the records of a person are a cluster, and the bound needs a simple random sample"
         problems.add(path, expected, f"[unit] records_per_person = {release.unit.records}")
     if release.unit.key is not None:
-        expected = "no such table: the rows of a person are a cluster, and the bound needs a simple random sample"
+        expected = "no [population], because the rows of a person are a cluster, and the bound needs a simple random sample"
         problems.add(path, expected, f"[unit] key = {release.unit.key!r}")
     if release.linked is not None:
-        expected = "no such table: a root and its members are a cluster, and the bound needs a simple random sample"
-        problems.add(path, expected, "members of records")
+        expected = "no [population], because a root and its members are a cluster, and the bound needs a simple random sample"
+        problems.add(path, expected, "[members]")
     if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
-        expected = "no such table: weights mean unequal probabilities, and the bound needs a simple random sample"
+        expected = "no [population], because weights mean unequal probabilities, and the bound needs a simple random sample"
         problems.add(path, expected, f"the weight {weights[0]!r}")
     if release.design is not None:
-        expected = "no such table: the bound needs a simple random sample, without strata, clusters or weights"
+        expected = "no [population], because the bound needs a simple random sample, without strata, clusters or weights"
         problems.add(path, expected, "[design]")
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
-        expected = "no such table: the bound holds only for all releases of the same records together, not for each release"
+        expected = "no [population], because the bound holds only for all releases of the same records together"
         problems.add(path, expected, f"[{name}]")
     if release.input.rows == "exact":
-        expected = 'no such table: with [input] rows = "exact", the guarantee does not cover whether a record passes the rules'
+        expected = 'no [population]: with rows = "exact", the guarantee does not cover whether a record passes the rules'
         problems.add(path, expected, 'rows = "exact"')
     rows = release.input.rows
     if isinstance(rows, int) and rows > table.size:
@@ -122,7 +122,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
         )
     for column in schema.columns:
         if column.name in dealt and not column.by_digest:
-            problems.add(f"columns.{column.name}.kind", "'category': random groups are listed", repr(column.kind))
+            problems.add(f"columns.{column.name}.kind", "'category', because the random groups are listed", repr(column.kind))
         if column.by_digest and (column.source != table.clusters or not 5 <= column.atoms.present <= 100):
             expected = "the same source as `clusters` in [design], and 5 to 100 categories"
             problems.add(f"columns.{column.name}", expected, f"{column.source!r} and {column.atoms.present}")
@@ -130,7 +130,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
             expected = "no coarser bins, because a cluster is in each random group with the same probability"
             problems.add(f"columns.{column.name}.alternatives", expected, listing(column.alternatives))
         if table.clusters in column.sources and not column.by_digest:
-            expected = "a column of the private file that is not released, because clusters are places or persons"
+            expected = "a column of the private file that is not released, because its values are places or persons"
             problems.add("design.clusters", expected, f"{table.clusters!r}, which is a source of {column.name!r}")
     if isinstance(table.effect, dict):
         problems.add_unknown("design.effect", "columns", table.effect, release.columns)
@@ -141,7 +141,7 @@ def design_in_words(table: DesignTable) -> str:
     if table.groups is not None and table.effect is None:
         return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:
-        return f"Design: clusters ({table.clusters}) without a design effect. No answer has an interval for a population."
+        return f"Design: clusters ({table.clusters}) without a design effect. So no answer has an interval for a population."
     assumed = "use the stated design effect" if table.effect is not None else "assume that rows are drawn independently"
     return f"Design: intervals for a population {assumed}."
 

@@ -254,7 +254,7 @@ class ReleaseSpec:
             fits = self.with_budget(generation=middle).plan.total.epsilon <= (self.budget.limit or 0)
             low, high = (middle, high) if fits else (low, middle)
         if not low:
-            return "No generation budget is small enough, because the other parts of the plan cost the whole limit. "
+            return "The other parts of the plan already cost the whole limit, so no generation budget fits. "
         return f"generation = {decimal_text(rounded_down(low))} ({self.generation_unit}) would fit. "
 
     @property
@@ -278,7 +278,7 @@ class ReleaseSpec:
     def check_rows(self, n_file: int) -> None:
         """Raise InputError if the file has more rows than the population."""
         if self.most_rows is not None and n_file > self.most_rows:
-            raise InputError(f"expected a file of at most {self.most_rows} rows, as [population] states, found {n_file}.")
+            raise InputError(f"expected at most {self.most_rows} rows (size in [population]), found {n_file} rows.")
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
@@ -300,7 +300,7 @@ class ReleaseSpec:
     def check_can_fail(self) -> None:
         """Raise SpecError if every possible table meets all criteria."""
         if reasons := none_can_fail(self.criteria):
-            expected = "a criterion that compares with the original rows, with a threshold below the largest possible value"
+            expected = "a criterion that compares with the original rows and has a threshold below its largest possible value"
             raise SpecError.at(self.path, "criteria", expected, reasons)
 
     def scored_rows(self, n: int) -> int:

@@ -63,7 +63,7 @@ class ReleaseRequest(TableRequest):
     ----------
     data : Read this private file, files or database.
     out : Write the released files to this new folder.
-    shortlist : Use the configurations that this shortlist of rehearse names. By default all.
+    shortlist : Use only the configurations on this shortlist of rehearse. By default all.
     ledger : Charge this ledger of the dataset (see ledger open). [default: OUT.ledger]
     split_key : Read the secret key of a split register. [default: LEDGER.key]
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
@@ -96,7 +96,7 @@ class RehearsalRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    out : Write the results to this folder. A rehearsal in the folder continues.
+    out : Write the results to this folder, and continue an unfinished rehearsal in it.
     target : Keep configurations that are accepted at least this often.
     keep : Put at most this many configurations on the shortlist.
     minutes : Start no attempt after this many minutes. By default no limit.
@@ -243,7 +243,7 @@ class ScoutRequest:
         one row of each person is counted.
     out : Write the folder of the scout here.
     first_by : Name the columns that order the rows of a person, or random. The release uses the same rows; with random, the
-        scout and the release draw different rows. By default none, which is for --unit row.
+        scout and the release draw different rows. By default none (only with --unit row).
     only : Count these columns of the codebook only, such as A,B. By default all.
     leave_out : Leave these columns out, such as A,B. By default none.
     title : Set the title of the register. By default the name of the codebook.
@@ -252,7 +252,7 @@ class ScoutRequest:
     decimal : Set the decimal sign of numbers that are written as text.
     rho : Set the cost of the scout, as a rho. By default about 6% of the rho of the cap.
     tests : Reserve this epsilon for the tests and criterion values of the release. By default 12% of --cap. With --delta 0, it
-        is reserved for the whole release, and is by default 80%.
+        is reserved for the whole release, and the default is 80%.
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
     """
 

@@ -75,17 +75,17 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
                 expected = f"a release of {year.year} that costs at most {name} = {decimal_text(planned)}, as planned"
                 problems.add(f"series.{name}", expected, decimal_text(cost))
     if series.corrected is not None:
-        expected = "none, because an erratum spends nothing; write it with `synthrelease card --bundle`"
+        expected = "no `corrects`, because an erratum spends nothing; write it with `synthrelease card --bundle`"
         problems.add("series.corrects", expected, "one")
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
     """Return the year in the plan over years. Adds a problem for a split register, or if the delta of a person is 1 or more."""
     if release.split is not None:
-        problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
+        problems.add("series.years", "no plan over years together with [split]", "[split]")
     horizon = table.horizon(release.unit.records)
     if horizon.promise is None:
-        problems.add("series.delta", "a delta whose sum over all years of a person is less than 1", decimal_text(table.delta))
+        problems.add("series.delta", "deltas with a sum below 1 over all years of a person", decimal_text(table.delta))
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
@@ -103,7 +103,7 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
     plan = None if series is None else series.years
     if year is None:
         if plan is not None:
-            problems.add("series.years", f"the plan over years that {path} has", "none")
+            problems.add("series.years", f"the same plan over years as in {path}", "none")
         return None
     if series is None or plan is None or series.name != name or plan.horizon != year.horizon:
         problems.add(path, f"a release of the series {name!r} with the same plan over years", "another")

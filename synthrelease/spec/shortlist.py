@@ -85,16 +85,16 @@ class VerdictTable(SpecTable):
         otherwise = f"or, to release the table nevertheless, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
-            yield expected, "criteria that such a table meets: the release would promise nothing about associations"
+            yield expected, "criteria that such a table meets, so the release would promise nothing about associations"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"smaller errors than with independent columns (use fewer columns, coarser bins); {otherwise}"
             actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of a typical table of two associated columns"
             yield expected, f"synthetic tables with {actual}; independent columns have {self.pairs_off_if_independent:.1%}"
         if lost := self.unnamed(admitted):
             yield (
-                f"no lost pair of associated columns. Measure these pairs (add them to `tables` of [[generators]]) or "
-                "judge them (add them to `tables` of a criterion), and rehearse again. To release without these associations, "
-                f"name the pairs in {acceptance}, as `rehearse --accept-lost` and the desk do: [not_promised] pairs = "
+                "no lost pair of associated columns. Add these pairs to `tables` of [[generators]], to measure them, or to "
+                "`tables` of a criterion, to test them. Then rehearse again. To release without these associations, name the "
+                f"pairs in {acceptance}, as `rehearse --accept-lost` and the desk do: [not_promised] pairs = "
                 f"[{', '.join(_toml(pair) for pair in lost)}]",
                 f"{so_many(len(lost), 'lost pair')} that no criterion tests and no table measures",
             )
@@ -211,7 +211,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
-        mistakes.append((expected, "other settings: rehearse again, and release with the new shortlist"))
+        mistakes.append((expected, "other settings; rehearse again, and release with the new shortlist"))
     problems = [Problem(file=str(path), path="verdict", expected=expected, found=actual) for expected, actual in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
         expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"

@@ -55,8 +55,8 @@ def check_answered(
     first, generator = min(fields), space.generators[0]
     path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
-        expected = 'an epsilon, or [selection] measurements = "shared": measurements of a single round cannot answer criteria'
-        problems.add(path, expected, "measurements of every round", file=acceptance)
+        expected = 'an epsilon, or [selection] measurements = "shared": measurements of one round alone cannot answer criteria'
+        problems.add(path, expected, "separate measurements in every round", file=acceptance)
         return
     if answered and not selection.publish_measurements:
         expected = "true, because measurements answer criteria, and readers must be able to check the answers"
@@ -172,7 +172,7 @@ def rare_bin_mistakes(
     if not (bins := generator.counted_apart(space.common.layout)):
         return
     if schema.linked is not None:
-        yield Mistake("rare_bins", "no such setting, because the records are roots with their members", _shown(generator))
+        yield Mistake("rare_bins", "no rare bins, because the records are roots with their members", _shown(generator))
     elif shared and (name := _put_together(bins, space)):
         expected = f"bins that no alternative of {name!r} merges with others"
         yield Mistake("rare_bins", expected, _shown(generator))
@@ -189,7 +189,7 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
         apart = [layout.columns[column] for column in generator.bins_apart(layout)]
         for criterion in criteria:
             if criterion.measured_line and (target := getattr(criterion, "target", None)) in apart:
-                expected = f"no rare bins of {target!r}: the line of {criterion.name!r} would leave out their rows"
+                expected = f"no rare bins of {target!r}, because the line of {criterion.name!r} would leave out their rows"
                 problems.add("generators[0].rare_bins", expected, _shown(generator))
                 return
 
@@ -240,7 +240,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
             expected = f'[selection] measurements = "shared", or one alternative of {name!r}, to have fixed bins'
-            yield Mistake(field, expected, "several alternatives, each measured in different rounds")
+            yield Mistake(field, expected, "several alternatives, which different rounds measure")
             return
     for scored_sum in (each for each in generator.scored_sums if not each.own_values_of):
         places = [layout.index(factor.column) for factor in scored_sum.factors]
@@ -359,7 +359,7 @@ def _generator_mistakes(
         expected = f"families with the privacy definition of {where_first} ({other.guarantee}), because all get the same budget"
         yield Mistake("family", expected, f"{generator.family!r} ({generator.guarantee})")
     elif shared and isinstance(other, MeasuringGenerator) and not other.same_measurements(generator):
-        yield Mistake("tables", f"the tables of {where_first}, because measurements are shared", "other tables")
+        yield Mistake("tables", f"the same tables as {where_first}, because measurements are shared", "other tables")
 
 
 def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:

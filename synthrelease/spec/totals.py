@@ -219,7 +219,7 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
         for binning in _binnings(column, transformations):
             if not binning.refines(coarser):
                 raise Unexpected(
-                    f"groups of {column!r} into which every bin of every alternative fits",
+                    f"groups of {column!r} such that every bin of every alternative lies in one group",
                     f"the alternative {binning.name!r} with a bin that overlaps two of {listing(labels)}",
                 )
     zeros = _never(margin, synthetic, transformations[0].schema) & (margin.table > 0)

@@ -36,8 +36,8 @@ By = Literal["draft", "rehearsal", "dry run", "answer"]
 """The command that tried the files; "answer" if no command tried them and the steward agreed to use them nevertheless."""
 NEVER = (
     "According to the records beside the files, the configuration and its acceptance file were never tried on public data. A "
-    "release spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often no table is "
-    "accepted."
+    "release with them spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often no "
+    "table is accepted."
 )
 INSTEAD = "Rehearse them (`synthrelease rehearse`), or use --unrehearsed (unrehearsed=True in Python). Nothing was spent"
 CRITERION = "criterion "
@@ -133,7 +133,7 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
     """
     state = standing(spec, shortlist)
     if isinstance(state, Changed):
-        expected = f"the two files, unchanged since {state.by} on public data"
+        expected = f"two files that did not change since {state.by} on public data"
         raise SpecError.at(spec.path, "", expected, f"changes in {state.parts}. {INSTEAD}")
     return state
 
@@ -184,7 +184,7 @@ def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
     return []
 
 
-WITHHELD = "The trial's result for associations is not shown, because the files have changed since. Draft or rehearse again."
+WITHHELD = "The result of the trial for associations is not shown, because the files changed later. Draft or rehearse again."
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:

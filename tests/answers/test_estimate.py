@@ -252,7 +252,7 @@ def test_what_cannot_be_estimated_is_refused_with_the_reason(asked: str, message
 
 
 def test_a_confidence_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="is not at least 0.5 and below 1"):
+    with pytest.raises(InputError, match="of at least 0.5 and below 1"):
         estimate(release(TABLE, MEASURED), "mean b", confidence=1.0)
 
 

@@ -245,7 +245,7 @@ def test_what_a_catalogue_demands_is_asked_for_before_anything_is_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = {"stop_probability = 0.001\n": 'stop_probability = 0.001\n[bundle]\ncatalogues = ["dcat"]\n'}
-    with pytest.raises(SpecError, match=r"card.url: expected the address from which the release is available"):
+    with pytest.raises(SpecError, match=r"card.url: expected the address of the release"):
         load_spec(write_config(tmp_path, asked))
     import sys
 

@@ -149,7 +149,7 @@ def test_rows_without_the_mark_or_metadata_without_the_notice_are_found() -> Non
     unmarked = whole()["synthetic-data.csv"].replace(b",1\n", b",0\n", 1)
     of_columns = "the columns are 'face', 'year'; they must be 'face', 'year', 'synthetic'"
     for name, content, says in [
-        ("synthetic-data.csv", unmarked, "the column 'synthetic' is not 1 in every row"),
+        ("synthetic-data.csv", unmarked, "the column 'synthetic' must be 1 in every row"),
         ("synthetic-data.parquet", files_of(BundleTable())["data.parquet"], of_columns),
     ]:
         edited = {key: value for key, value in whole().items() if key != "SHA256SUMS"} | {name: content}

@@ -204,7 +204,7 @@ def test_copies_are_labelled_as_synthetic_like_the_table(tmp_path: Path) -> None
     document["files"]["synthetic-imputed.csv"] = sha256(wrong.encode())
     edited = ReleaseDocument.model_validate_json(json.dumps(document)).dumped()
     found = verify_files(resealed({**files, "synthetic-imputed.csv": wrong.encode(), "release.json": edited}))
-    assert "the column 'synthetic' is not 1 in every row" in problems(found)
+    assert "the column 'synthetic' must be 1 in every row" in problems(found)
 
 
 def test_a_release_writes_its_copies_with_the_label() -> None:

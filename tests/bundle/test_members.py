@@ -206,7 +206,7 @@ POPULATION = '[population]\nsize = 1000000\nsample = "simple random, without rep
 TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes"], n = ["no"] }\n'
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that is not released"),
-    "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected none, because with"),
+    "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected no key, because with"),
     "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots with other names than"),
     "size": ({'size = "persons"': 'size = "no of"'}, r"members.size: expected a column name"),
     "least": ({"most = 2": "most = 2\nleast = 3"}, r"members.least: expected at most 2"),
@@ -220,14 +220,14 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         {"[[members.rules]]": "[[members.rules]]\nnever = \"work == 'maybe'\"\n\n[[members.rules]]"},
         r"members\.rules, as a rule of each record: \"work_1 == 'maybe'\": expected a category of 'work_1'",
     ),
-    "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another setting with \[members\]"),
+    "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another value with \[members\]"),
     "population": (
         {"[budget]": f"{POPULATION}[budget]"},
-        r"population: expected no such table: a root and its members are a cluster",
+        r"population: expected no \[population\], because a root and its members are a cluster",
     ),
     "copies": (
         {"[budget]": "[imputation]\ncopies = 2\n[budget]"},
-        r"imputation: expected no such table with .members.",
+        r"imputation: expected no .imputation. together with .members.",
     ),
     "two ways": (
         {'categories = ["yes", "no"]\n': f'categories = ["yes", "no"]\n{TWO_WAYS}'},
@@ -383,7 +383,7 @@ def test_every_format_is_verified_and_other_members_in_one_are_found(everything:
         content[len(content) // 2] ^= 1
         check = statistical(document, table, files | {name: bytes(content)})
         [problem] = check.problems
-        assert problem.startswith(f"{name}: its rows, labels or missing codes are not those of the table")
+        assert problem.startswith(f"{name}: its rows, labels or missing codes differ from the table")
 
 
 @pytest.mark.slow
@@ -595,10 +595,10 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("ages == 0", "columns of members, of the first or another, or of roots .* found 'ages'"),
+        ("ages == 0", "columns of members, of first or other members, or of roots .* found 'ages'"),
         ("age == 0 and first.rent == 1", "found 'first.rent'"),
         ("age == 0 and other.rent == 1", "found 'other.rent'"),
-        ("rent == 3 and first.age == 1", "a column of a member .* about roots alone under .*rules.*; found none"),
+        ("rent == 3 and first.age == 1", "a column of a member .* about roots alone belongs under .*rules.*; found none"),
     ],
 )
 def test_a_rule_for_members_that_names_something_else_is_told(rule: str, message: str, tmp_path: Path) -> None:

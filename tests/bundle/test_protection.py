@@ -253,7 +253,7 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
 @pytest.mark.parametrize(
     ("part", "values", "says"),
     [
-        ("domain", {"margin": 13}, "right are the margin 12"),
+        ("domain", {"margin": 13}, "the right values are the margin 12"),
         ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
         ("domain", {"file_rows": 402}, "; they should be ["),
         ("domain", {"file_rows": None}, "it must state either the number of rows of the file"),

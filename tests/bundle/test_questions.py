@@ -123,7 +123,7 @@ def test_a_release_from_before_there_was_such_a_file_has_no_problem(folder: Path
     without = {name: content for name, content in files.items() if name != CSV}
     before = estimates(old.model_copy(update={"written_by": "0.1.0"}), without)
     assert before.problems == ()
-    assert f"{CSV} is missing: documents of version 0.1.0 may have none." in before.limits
+    assert f"{CSV} is missing, as it may be in documents of version 0.1.0." in before.limits
     (problem,) = estimates(old, without).problems
     assert problem.startswith(f"{CSV}: this file is missing, although")
 

@@ -70,7 +70,7 @@ def test_another_key_than_the_publishers_is_found(signed: Path, keys: Path) -> N
     assert not report.passed
     assert report.signed_by is None
     assert problems(report) == (
-        "public-key.pem: it is not the given key\nSHA256SUMS.sig: it is no signature of SHA256SUMS by this key"
+        "public-key.pem: it is not the given key\nSHA256SUMS.sig: it is not a signature of SHA256SUMS by this key"
     )
 
 
@@ -94,7 +94,7 @@ def test_a_bit_of_the_signature_that_is_turned_around_is_found(signed: Path, pla
     broken = bytearray(files["SHA256SUMS.sig"])
     assert len(broken) == 64
     broken[place] ^= 1
-    assert "it is no signature" in problems(verify_files(files | {"SHA256SUMS.sig": bytes(broken)}))
+    assert "it is not a signature" in problems(verify_files(files | {"SHA256SUMS.sig": bytes(broken)}))
 
 
 def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(signed: Path) -> None:
@@ -104,7 +104,7 @@ def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(
     files["README.md"] += b"More.\n"
     rest = {name: content for name, content in files.items() if not name.startswith("SHA256SUMS")}
     report = verify_files(files | {"SHA256SUMS": checksum_file(rest)})
-    assert "it is no signature of SHA256SUMS" in problems(report)
+    assert "it is not a signature of SHA256SUMS" in problems(report)
 
 
 def test_openssl_checks_the_signature_too(signed: Path) -> None:

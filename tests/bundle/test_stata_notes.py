@@ -47,5 +47,5 @@ def test_a_note_is_read_back_and_changes_nothing_else(tmp_path: Path, note: str,
 def test_a_file_that_has_a_note_already_is_refused(tmp_path: Path) -> None:
     noted = with_note(written(tmp_path, 1), "one")
     for content in (noted, b"", b"<stata_dta><map>" + bytes(200)):
-        with pytest.raises(ValueError, match="no little-endian file of Stata 14"):
+        with pytest.raises(ValueError, match="not a little-endian file of Stata 14"):
             with_note(content, "two")

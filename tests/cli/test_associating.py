@@ -89,7 +89,8 @@ def test_many_columns_take_few_lines_and_programs_get_every_pair(
     told = lines_of(ROOT / "configs" / "labour.toml")
     assert sum(line.startswith("  ") for line in told) == 3
     assert any(
-        re.fullmatch(r"  and pairs of \d+ more columns. `synthrelease plan --json` lists every pair\.", line) for line in told
+        re.fullmatch(r"  and the pairs of \d+ more columns. `synthrelease plan --json` lists every pair\.", line)
+        for line in told
     )
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
     found = json.loads(printed("plan", write_config(tmp_path, alone), "--json"))["associations"]
@@ -156,7 +157,7 @@ def test_what_a_trial_kept_is_said_while_the_settings_stand_that_it_rests_on(tmp
     config.write_text(config.read_text().replace("generation = 10", "generation = 9"))
     leave(load_spec(config), "rehearsal")  # which says nothing of what is kept
     assert "90%" not in lines_of(config)[0]
-    assert "the files have changed since" in lines_of(config)[0]
+    assert "because the files changed later" in lines_of(config)[0]
     assert "90%" not in sheet_of(config)
     assert "The rows preserve the association of " in sheet_of(config)
 

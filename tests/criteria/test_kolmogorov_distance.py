@@ -94,6 +94,6 @@ def test_the_card_says_what_is_compared() -> None:
     facts = facts_of(PLAIN.candidate([0, 4, 5, 9]), PLAIN.setting(judged))
     assert explain(judged).sentence(facts) == (
         "The largest difference between released and original share of rows up to some value of b (Kolmogorov distance), over "
-        "groups by a and over all rows. Errors are multiplied by the original and divided by the released size "
-        "of the group. Only rows with a value count."
+        "groups by a and over all rows. Errors are multiplied by the original and divided by the released size of the group. "
+        "Only rows with a value count."
     )

@@ -153,12 +153,15 @@ WRONG = {
     ),
     "groups of members": ('column = "age"\nnumber = "agreement"\nby = ["work"]', r"by: expected a column .*'work'"),
     "no numbers": ('column = "work"\nnumber = "mean"\nrange = [0, 1]', r"column: expected a number for every bin of 'work_1'"),
-    "no range": ('column = "age"\nnumber = "sum"', r"range must state the limits to which the number of a root is clipped"),
-    "a range of shares": ('column = "age"\nnumber = "agreement"\nrange = [0, 2]', r"agreement has neither bins nor a range"),
+    "no range": (
+        'column = "age"\nnumber = "sum"',
+        r"range must state the lowest and the highest value of a root; other values are clipped",
+    ),
+    "a range of shares": ('column = "age"\nnumber = "agreement"\nrange = [0, 2]', r"agreement needs neither bins nor range"),
     "no such bin": ('column = "work"\nnumber = "mean"\nbins = ["perhaps"]', r"bins: expected bins of values of 'work_1'"),
     "from measurements": (
         'column = "age"\nnumber = "agreement"\nanswered_by = "measurements"',
-        r"answered_by: .*measurements cannot answer a criterion of this kind",
+        r"answered_by: .*measurements cannot answer this kind of criterion",
     ),
 }
 

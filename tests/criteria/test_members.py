@@ -175,7 +175,7 @@ def test_a_release_with_criteria_of_members_verifies_and_its_card_says_what_a_ro
     write_bundle(found, tmp_path / "out")
     assert [problem for check in verify_bundle(tmp_path / "out").checks for problem in check.problems] == []
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "In this criterion a row is a pair of members of a root, in both orders" in page
+    assert "In this criterion a row is an ordered pair of members of a root" in page
     assert "share of the pairs of members" in page
     stated = {score.name: score.sensitivity for score in found.scores}
     pairs = sum(number * (number - 1) for number in sizes(found.candidate))
@@ -188,10 +188,13 @@ def sizes(candidate: Candidate) -> list[int]:
 
 
 WRONG = {
-    "no such column": ('of = "members"\ntables = ["age:wage"]', r"tables: expected a column of these rows .*'age'.*'wage'"),
-    "another row's": ('of = "members"\ntables = ["age:other.age"]', r"tables: expected a column of these rows"),
-    "all tables": ('of = "members"\nlargest = 2', r"largest: expected only tables that are named by their columns"),
-    "all of a size": ('of = "pairs"\ntables = ["all 2-way"]', r"tables: expected only tables that are named by their columns"),
+    "no such column": (
+        'of = "members"\ntables = ["age:wage"]',
+        r"tables: expected a column of the rows in this criterion .*'age'.*'wage'",
+    ),
+    "another row's": ('of = "members"\ntables = ["age:other.age"]', r"tables: expected a column of the rows in this criterion"),
+    "all tables": ('of = "members"\nlargest = 2', r"largest: expected tables named by their columns"),
+    "all of a size": ('of = "pairs"\ntables = ["all 2-way"]', r"tables: expected tables named by their columns"),
 }
 
 
@@ -247,11 +250,11 @@ def test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no
 IN_ANY_ORDER = {
     "treated apart": (
         'exact = ["rent", "town", "persons", "age_1", "work_1", "work_2"]\nwithin_one_bin = ["age_2"]',
-        r"any_order: expected 'age' of all members compared alike; found 'age_1', 'age_2'",
+        r"any_order: expected the columns of 'age' for all members in the same list; found 'age_1', 'age_2'",
     ),
     "one is ignored": (
         'exact = ["rent", "town", "persons", "age_1", "age_2", "work_1"]\nignored = ["work_2"]',
-        r"any_order: expected 'work' of all members compared alike",
+        r"any_order: expected the columns of 'work' for all members in the same list",
     ),
 }
 

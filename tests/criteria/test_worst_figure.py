@@ -55,7 +55,7 @@ def test_one_criterion_that_can_fail_is_enough() -> None:
     loose, strict = (criterion("absolute_marginal_error", name=str(each), threshold=each) for each in (1, 0.99))
     face = criterion("face_privacy", minimum_count=2, threshold=0, epsilon=0)
     assert none_can_fail([loose, face]) == (
-        "'1' with a threshold of 1, where 1 is the worst; 'face_privacy', which looks at released rows alone"
+        "'1' with a threshold of 1 (worst value: 1); 'face_privacy', which uses released rows alone"
     )
     assert none_can_fail([face])
     assert none_can_fail([loose, strict, face]) == ""
@@ -66,7 +66,7 @@ def test_plan_check_and_release_refuse_criteria_that_every_table_meets(tmp_path:
     config, data = write_config(tmp_path, EVERY_TABLE), write_data(tmp_path)
     request = ReleaseRequest(config=config, data=data, out=tmp_path / "out")
     for refused in (lambda: plan(config), lambda: check(config), lambda: publish(request)):
-        with pytest.raises(SpecError, match=r"a threshold below the largest possible value; found 'marginals'") as caught:
+        with pytest.raises(SpecError, match=r"a threshold below its largest possible value; found 'marginals'") as caught:
             refused()
         assert caught.value.exit_code == 2
     assert sorted(each.name for each in tmp_path.iterdir()) == ["acceptance.toml", "coins.csv", "coins.toml"]

@@ -75,7 +75,7 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
         pytest.param(gzip.compress(GOOD)[:-9], DAMAGED, id="gzip cut off"),
         pytest.param(gzip.compress(GOOD)[:-8] + bytes(8), DAMAGED, id="gzip with a wrong checksum"),
         pytest.param(gzip.compress(GOOD)[:10] + b"\xff" * 20, DAMAGED, id="gzip damaged"),
-        pytest.param(gzip.compress(b""), NOTHING + "nothing in it.", id="gzip of an empty file"),
+        pytest.param(gzip.compress(b""), NOTHING + "a file without text.", id="gzip of an empty file"),
         pytest.param(
             b"PK\x03\x04" + bytes(20),
             FORMATS + "a zip or Excel file (in Excel, save the sheet as 'CSV UTF-8').",

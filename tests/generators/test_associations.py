@@ -472,7 +472,7 @@ def test_columns_with_rare_bins_counted_apart_are_named_with_what_is_carried() -
     settings = {"family": "marginals", "tables": "parity:age + age:sex", "rare_bins": "parity[0 0 0 1]"}
     generator = GENERATORS["marginals"].model_validate(settings)
     found = Associations(layout=layout, ties=generator.ties(layout), apart=generator.bins_apart(layout))
-    assert str(found.of("parity", "age")) == "parity × age: yes, measured together, but for rare bins of parity"
+    assert str(found.of("parity", "age")) == "parity × age: yes, measured together, except for rare bins of parity"
     assert not found.of("age", "sex").apart
 
 

@@ -288,7 +288,7 @@ def test_cliques_above_the_limit_are_refused_also_when_only_the_rules_make_them(
     assert 200**3 > DENSE_LIMIT > 200**2
     (found,) = mistakes("x:y:z", (200, 200, 200))
     assert found == (
-        f"tables: tables that, with the rules, connect at most {DENSE_LIMIT} cells together (fewer or smaller tables); "
+        f"tables: fewer or smaller tables, which connect at most {DENSE_LIMIT} cells together with the rules; "
         "8000000 cells in one clique of the model; its largest columns are 'x' (200 bins), 'y' (200 bins), 'z' (200 "
         "bins); None"
     )

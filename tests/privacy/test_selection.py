@@ -255,5 +255,5 @@ def test_one_round_is_explained_without_a_hidden_number() -> None:
         for law in ({1: Fraction(1)}, {1: Fraction(1, 2), 3: Fraction(1, 2)})
     )
     assert (one.epsilon, one.explained) == (1, "the search has one round")
-    assert several.explained.startswith("the first accepted one of a hidden number of rounds, 1 with probability 0.5, 3 with")
+    assert several.explained.startswith("the first accepted round of a hidden number of rounds (1 with probability 0.5, 3 with")
     assert several.explained != several.because

@@ -50,7 +50,7 @@ def test_weights_as_they_were_written_are_in_order() -> None:
         assert report.passed
         assert check(report, "calibration").found
     assert (
-        "the table has no weights: as release.json says, it cannot have the totals"
+        "the table has no weights, because no weights give the totals, as release.json says"
         in check(verify_files(failed()), "calibration").found
     )
 

@@ -201,7 +201,7 @@ def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) 
     request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
     with pytest.raises(InputError, match=r"\[series\]: release.json of the earlier release cannot be read"):
         check_before_spending(spec('name = "Coins"\nearlier = ["other.json"]\n'), request)
-    with pytest.raises(SpecError, match="series.corrects: expected none, because an erratum spends nothing"):
+    with pytest.raises(SpecError, match="series.corrects: expected no `corrects`, because an erratum spends nothing"):
         check_before_spending(spec('name = "Coins"\ncorrects = "release.json"\nreason = "A typing error."\n'), request)
 
 
@@ -241,5 +241,5 @@ def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None
     found = problems(verify_files(rich_bundle(), commitment=tmp_path / "c.json"))
     assert found == "release.json: criteria: their names, kinds, thresholds and epsilons do not equal the commitment c.json"
     (tmp_path / "c.json").write_bytes(b"{}")
-    with pytest.raises(InputError, match="this is no commitment as `synthrelease commit` writes it.*: field required"):
+    with pytest.raises(InputError, match="expected a commitment as `synthrelease commit` writes it.*: field required"):
         verify_files(rich_bundle(), commitment=tmp_path / "c.json")

@@ -165,7 +165,7 @@ def test_dotted_keys_of_any_depth_are_refused_at_once(folder: Path) -> None:
 def test_very_many_mistakes_are_cut_short(folder: Path) -> None:
     found = message(extended(folder, "".join(f"unknown{number} = 1\n" for number in range(30_000)))).splitlines()
     assert len(found) == 31
-    assert found[-1] == "There are more mistakes. Correct these first to see the others."
+    assert found[-1] == "There are more mistakes. Correct those above to see the others."
 
 
 def test_names_that_are_very_long_are_cut_and_not_compared(folder: Path) -> None:

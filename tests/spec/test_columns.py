@@ -255,10 +255,13 @@ def test_the_common_refinement_of_binnings_keeps_missing_values_apart() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"missing": "bin", "missing_label": "both"}, "missing_label: expected a label that no bin .*, found 'both'"),
+        ({"missing": "bin", "missing_label": "both"}, "missing_label: expected a label that differs from .*, found 'both'"),
         ({"missing": "bin", "missing_label": "=1"}, "missing_label: expected labels of one line"),
         ({"missing": "bin", "missing_label": ""}, "missing_label: expected labels of one line"),
-        ({"missing_label": "gone"}, "missing_label: expected this setting only .* missing = 'bin', found missing = 'drop'"),
+        (
+            {"missing_label": "gone"},
+            "missing_label: expected no `missing_label` unless missing = 'bin', found missing = 'drop'",
+        ),
         ({"missing": "bin", "missing_values": [" Y"]}, "missing_values: expected texts that belong to no category .*' Y'"),
     ],
 )
@@ -289,15 +292,15 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"part": "month", "kind": "real"}, "part: expected this setting only in a column of .* found kind = 'real'"),
-        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' .* found month"),
-        ({"format": "%Y"}, "format: expected this setting only with part or minus"),
+        ({"part": "month", "kind": "real"}, "part: expected no `part` unless kind = 'integer', found kind = 'real'"),
+        ({"part": "month", "minus": "in"}, "minus: expected beside `minus`, part = 'year' .* found month"),
+        ({"format": "%Y"}, "format: expected no `format` without `part` or `minus`"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),
         ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format with the day, found '%Y'"),
         ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format with the day, found '%m/%Y'"),
-        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected this setting only with minus"),
+        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected no `minus_format` without `minus`"),
     ],
 )
 def test_what_is_wrong_with_a_column_of_dates(fields: dict[str, object], message: str) -> None:

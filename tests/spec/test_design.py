@@ -36,7 +36,7 @@ REFUSED = {
     "groups that are numbers": (
         'groups = "year"',
         {'alternatives.pairs = ["1-2",': 'role = "cluster_group"\nalternatives.pairs = ["1-2",'},
-        "expected 'category': random groups are listed; found 'integer'",
+        "expected 'category', because the random groups are listed; found 'integer'",
     ),
     "groups of unequal probability": (
         'clusters = "tract"\ngroups = "face"',
@@ -76,12 +76,12 @@ def test_plan_says_which_answers_can_be_weighted(tmp_path: Path) -> None:
     design = {"[budget]": '[design]\nweight = "year"\n\n[budget]'}
     write_config(tmp_path, {**MEASURED, **design, **WEIGHT})
     text = " ".join(called(tmp_path, "plan", "coins.toml").stdout.split())
-    assert "Weighted answers exist for 'face'." in text
+    assert "Weighted answers exist for these columns: 'face'." in text
     assert "Design: intervals for a population assume that rows are drawn independently." in text
     clusters = {"[budget]": '[design]\nclusters = "tract"\n\n[budget]'}
     write_config(tmp_path, {**MEASURED, **clusters})
     text = " ".join(called(tmp_path, "plan", "coins.toml").stdout.split())
-    assert "No answer has an interval for a population." in text
+    assert "So no answer has an interval for a population." in text
     assert "Weighted answers" not in text
 
 
@@ -117,5 +117,5 @@ def test_a_draft_with_a_design_is_planned(columns: list[str], tmp_path: Path) ->
     drafted = called(tmp_path, "init", "survey", "--from", "public.csv", "--unit", "row", "--important", "works")
     assert drafted.returncode == 0, drafted.stderr + drafted.stdout
     planned = " ".join(called(tmp_path, "plan", "configs/survey.toml").stdout.split())
-    assert "Weighted answers exist for 'works'" in planned
+    assert "Weighted answers exist for these columns: 'works'" in planned
     assert ("No answer has an interval for a population" in planned) == bool(columns)

@@ -313,7 +313,7 @@ WRONG = {
             'measurements = "shared"\npublish_measurements = true\n': "",
         },
         "generators[0].family",
-        "rules that count",
+        "counting rules",
     ),
     "bins of both": (
         {'outside = "bin"\n': 'outside = "bin"\nalternatives.two = { fresh = ["acute"], all = ["none", "old"] }\n'},

@@ -73,9 +73,13 @@ def test_public_work_goes_on_without_an_answer_and_without_a_table_each_row_is_a
 @pytest.mark.parametrize(
     ("more", "changes", "expected"),
     [
-        ("", {"[columns.year]": '[columns.year]\nsource = "purse"'}, r"unit\.key: expected a column that is not released"),
+        (
+            "",
+            {"[columns.year]": '[columns.year]\nsource = "purse"'},
+            r"unit\.key: expected a column that no released column uses",
+        ),
         ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of used rows reveals"),
-        ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of one person into several pieces"),
+        ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of a person among pieces"),
         (
             '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "Register"\n',
             {},

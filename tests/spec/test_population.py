@@ -73,7 +73,7 @@ def test_another_population_than_that_of_the_specification_is_found(folder: Path
     assert list(option_problems(document, spec)) == []
     without = replace(spec, options=Options())
     assert list(option_problems(document, without)) == [
-        "population: it stands only in the specification, or only in release.json"
+        "population: only one of the specification and release.json has this part"
     ]
     larger = spec_of(folder.parent, POPULATION.replace("4010", "40100"))
     assert "population.size: release.json has 4010, the specification gives 40100" in list(option_problems(document, larger))
@@ -92,7 +92,7 @@ REFUSED = {
     "a piece of a register": (
         POPULATION + '[split]\nby = "number"\npiece = 1\nof = 2\n',
         {},
-        "the bound holds only for all releases of the same records together, not for each release; found [split]",
+        "the bound holds only for all releases of the same records together; found [split]",
     ),
 }
 
@@ -107,5 +107,5 @@ def test_what_says_that_it_is_no_simple_random_sample_is_refused(case: str, tmp_
 
 def test_a_file_of_more_rows_than_the_population_is_refused(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, POPULATION.replace("4010", "400"))
-    with pytest.raises(InputError, match="at most 400 rows, as \\[population\\] states, found 401"):
+    with pytest.raises(InputError, match="at most 400 rows \\(size in \\[population\\]\\), found 401 rows"):
         release(spec, write_data(tmp_path))

@@ -234,7 +234,7 @@ def test_a_copy_with_the_same_acceptance_file_is_compared_with_what_was_tried(tm
     assert tried(load_spec(copy))
     copy.write_text(copy.read_text().replace("generation = 10", "generation = 1"))
     with pytest.raises(
-        SpecError, match="the two files, unchanged since a draft tried coins on public data; found changes in budget"
+        SpecError, match="two files that did not change since a draft tried coins on public data; found changes in budget"
     ):
         tried(load_spec(copy))
     beside(config).unlink()

@@ -215,7 +215,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
         (
             '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "x"\n',
             {},
-            "the bound holds only for all releases of the same records together, not for each release",
+            "the bound holds only for all releases of the same records together",
         ),
         ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe one piece of the rows"),
     ],

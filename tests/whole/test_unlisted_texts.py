@@ -130,7 +130,7 @@ def test_nothing_is_left_out_so_nothing_is_counted(tmp_path: Path) -> None:
 MISTAKES = [
     (
         PLACE.replace('"bin"', '"drop"') + DIAGNOSIS,
-        "columns.place.outside_label: expected this setting only if outside = 'bin'; found outside = 'drop'.",
+        "columns.place.outside_label: expected no `outside_label` unless outside = 'bin'; found outside = 'drop'.",
     ),
     (
         PLACE.replace("all others", "02") + DIAGNOSIS,

@@ -53,7 +53,7 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
     for path in missing:
         yield f"flavour: {path} is published exactly, but the scope does not name it"
     if part.scope != expected.scope and not missing:
-        yield f"flavour: the scope is not {expected.scope.model_dump()}, as it should be"
+        yield f"flavour: the scope should be {expected.scope.model_dump()}"
     for word in ("domain", "unit", "standard", "intensity"):
         if getattr(expected, word) != getattr(part, word):
             yield f"flavour: the {word} does not follow from the other parts of release.json"
@@ -214,7 +214,7 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
     columns = {column.name: column for column in document.columns}
     for name, groups in document.groups.items():
         if name not in columns:
-            yield f"groups: {name!r} is no column of the schema"
+            yield f"groups: {name!r} is not a column of the schema"
         else:
             yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
 

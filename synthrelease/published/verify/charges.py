@@ -199,7 +199,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     shortfall = None if charged is None else str(SHORTFALL)
     if (domain.margin, domain.shortfall) != (margin, shortfall):
         found = f"the margin {domain.margin} and the shortfall {domain.shortfall}"
-        yield f"domain: it states {found}; right are the margin {margin} and the shortfall {shortfall}"
+        yield f"domain: it states {found}; the right values are the margin {margin} and the shortfall {shortfall}"
     several = domain.persons is not None and records > 1
     # columns without a source follow from the others and exclude no row
     drops = any("drop" in (column.missing, column.outside) for column in document.columns if column.source)

@@ -170,7 +170,7 @@ def read_files(folder: Path) -> Files:
             entries = sorted(folder.iterdir())
             odd = [entry.name for entry in entries if entry.is_symlink() or not entry.is_file()]
             if odd:
-                problem = f"{odd[0]!r} is no plain file. The folder of a release has plain files only"
+                problem = f"{odd[0]!r} is not a plain file. The folder of a release has plain files only"
             elif sum(entry.stat().st_size for entry in entries) > MAX_BYTES:
                 problem = "the files of this folder have more than 4 GB, which is too much"
             else:
@@ -260,9 +260,9 @@ def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Itera
             return
     in_bundle = parse_public_key(files[PUBLIC_KEY])
     if in_bundle is None:
-        yield f"{PUBLIC_KEY}: it is no Ed25519 public key in PEM"
+        yield f"{PUBLIC_KEY}: it is not an Ed25519 public key in PEM"
         return
     if trusted is not None and public_pem(trusted) != public_pem(in_bundle):
         yield f"{PUBLIC_KEY}: it is not the given key"
     if not is_signed(files.get(CHECKSUMS, b""), files[SIGNATURE], trusted or in_bundle):
-        yield f"{SIGNATURE}: it is no signature of {CHECKSUMS} by this key"
+        yield f"{SIGNATURE}: it is not a signature of {CHECKSUMS} by this key"

@@ -34,7 +34,7 @@ def models(document: ReleaseDocument, part: ModelsPart) -> Check:
         for model, answer in zip(part.models, part.answers, strict=False):
             problems += [f"models: {model.question}: {problem}" for problem in _answer(document, part, model, answer)]
     if part.answers and [model.question for model in part.models] != [answer.question for answer in part.answers]:
-        problems.append("models: the answers do not belong to the questions, one by one in their order")
+        problems.append("models: the answers must belong to the questions, one by one and in the same order")
     numbers = len(part.sums) + 3 * sum(len(model.groups) for model in part.models)
     summary = f"{so_many(len(part.answers), 'answer')} from {so_many(numbers, 'noisy sum')}, for epsilon {part.epsilon}"
     return Check(name="models", found=summary, problems=tuple(problems))

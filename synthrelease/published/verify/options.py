@@ -86,7 +86,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
             yield made(name, partial(check, part))
     if bundle.earlier and document.series is None:
         folders = ", ".join(str(folder) for folder, _ in bundle.earlier)
-        yield Check(name="other releases", problems=(f"release.json names no earlier release, so {folders} is none",))
+        yield Check(name="other releases", problems=(f"release.json names no earlier release such as {folders} is none",))
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
@@ -155,7 +155,7 @@ def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: Kno
     """Check the weights by raking again. The rows and the published totals determine the weights, or the reason why there
     are none.
     """
-    summary = "the table has no weights: as release.json says, it cannot have the totals"
+    summary = "the table has no weights, because no weights give the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
         summary = f"the weighted rows have the totals of {len(part.margins)} margins within {deviation}"
@@ -170,7 +170,7 @@ def _weight_problems(document: ReleaseDocument, part_stated: CalibrationPart, ta
     for pair in disagreements(calibration.margins, calibration.tolerance):
         yield f"the margins {pair.left.name} and {pair.right.name} disagree about {pair.cell or 'the number of persons'}"
     if calibration.start is not None and calibration.start not in table.names:
-        yield f"they start from {calibration.start!r}, which is no column of the table"
+        yield f"they start from {calibration.start!r}, which is not a column of the table"
         return
     outcome = weights_or_reason(table.counts, calibration, document.columns)
     weights = None if isinstance(outcome, str) else outcome.of_cells
@@ -250,7 +250,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
     """Yield statements that do not follow from the plan over years and the named releases."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
-        yield f"{plan.year} is no year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
+        yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
         return
     if any(release.year == plan.year and release.corrects is None for release in part.earlier if release.year is not None):
         yield f"there is an earlier release of {plan.year}; only one is allowed"
@@ -335,7 +335,7 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
     whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
     expected = of_the_population(whole, part.sampled, part.size)
     if part.loss() != expected:
-        yield f"population: the losses are not epsilon {expected.epsilon}, delta {expected.delta}, which follow"
+        yield f"population: the losses should be epsilon {expected.epsilon}, delta {expected.delta}, which follow"
     if guarantee.person.records > 1:
         yield "population: this guarantee does not exist if a person has several records"
     if document.several_releases:
@@ -490,7 +490,7 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
             yield f"marks: the table has no column {missing[0]!r}"
         elif columns[group.column].kind != "category" or columns[group.column].missing == "bin":
-            yield f"marks: {group.column!r} is no column of sets of indicators"
+            yield f"marks: {group.column!r} is not a column of sets of indicators"
         else:
             yield from _miscounted(group, document, bundle)
 

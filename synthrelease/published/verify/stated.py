@@ -184,7 +184,7 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
         release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
     except (Unexpected, ValidationError):
-        problems.append(f"{NAME}: this is no specification as `synthrelease release` writes it")
+        problems.append(f"{NAME}: expected a specification as `synthrelease release` writes it")
     else:
         problems += _problems(document, release, acceptance, tables)
     groups = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
@@ -336,12 +336,12 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         elif name not in of_criteria:
             yield f"charge {name!r}: nothing in the specification has this charge"
         elif cost not in _budgets(of_criteria[name]):
-            yield f"charge {name!r}: {cost} is no budget of this criterion"
+            yield f"charge {name!r}: {cost} is not a budget of this criterion"
     yield from (f"charge {name!r}: this charge is missing" for name in budgets if name not in costs)
     for table in acceptance.criteria:
         paid = sorted(_cost(costs[name]) for name, criterion in of_criteria.items() if criterion is table and name in costs)
         if paid != sorted(_budgets(table)):
-            yield f"criterion {table.get('name')!r}: its charges are not its budgets, each charged once"
+            yield f"criterion {table.get('name')!r}: its charges must be its budgets, each charged once"
     inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
     for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False), (MODELS, False)):
         if name in costs and (name in inside) != expected:

@@ -120,7 +120,7 @@ def kind_in_words(column: ScoutedColumn) -> str:
     if column.kind == "listed":
         return so_many(len(column.codes), "code")
     if column.kind == "texts":
-        return "texts without a list"
+        return "texts without a list of codes"
     ends = [f"{name} {float(end):.10g}" for name, end in (("from", column.low), ("to", column.high)) if end is not None]
     return " ".join(["whole numbers" if column.whole else "numbers", *(ends or ["without bounds"])])
 

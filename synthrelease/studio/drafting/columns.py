@@ -201,10 +201,10 @@ def _of_numbers(
     named_codes = NAMES["classification"].search(name) or NAMES["classification"].search(words_in(answers.entry.description))
     institution = NAMES["institution"].search(name)
     named: list[Evidence] = [
-        (_named_a_quantity(answers) and n > _VERY_FEW, -1.5, "the name is that of a quantity"),
-        (named_codes or NAMES["place"].search(name), 4.0, "the name is that of a classification"),
-        (n > _FEW and institution, 4.0, "the name is that of an institution"),
-        (n <= MAX_WELL_FILLED and (institution or NAMES["group"].search(name)), 1.5, "the name is that of a group"),
+        (_named_a_quantity(answers) and n > _VERY_FEW, -1.5, "the name suggests a quantity"),
+        (named_codes or NAMES["place"].search(name), 4.0, "the name suggests a classification"),
+        (n > _FEW and institution, 4.0, "the name suggests an institution"),
+        (n <= MAX_WELL_FILLED and (institution or NAMES["group"].search(name)), 1.5, "the name suggests a group"),
     ]
     signless = [text.lstrip("+-").partition(".") for text in answers.texts]
     digits = {(len(whole), len(rest)) for whole, _, rest in signless}
@@ -214,8 +214,8 @@ def _of_numbers(
     # amounts have a gap between 0 and the smallest amount, which is no sign of codes
     gaps: list[Evidence] = [
         (n > _FEW and _are_rounded(values, rows), -1.5, "most numbers are round"),
-        (apart, 2.0, "most numbers in between do not occur"),
-        (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in between do not occur"),
+        (apart, 2.0, "most numbers in the range do not occur"),
+        (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in the range do not occur"),
     ]
     jumps = _jumps(values, rows)
     points = 0.0 if jumps is None or of_groups else _points(jumps, _POINTS_OF_JUMPS)
@@ -232,9 +232,9 @@ def _of_numbers(
         (fractions != of_groups and len(digits) == 1 and min(digits)[0] > 1, 1.5, "all numbers have the same number of digits"),
         (unit, -2.5, f"nearly all numbers are multiples of {unit}"),
         (thin_out, -2.0, "there are hundreds of numbers, with larger gaps above the median"),
-        (bell and not thin_out, -2.5, "there are hundreds of numbers, with ever fewer rows towards both ends"),
+        (bell and not thin_out, -2.5, "there are hundreds of numbers, with fewer and fewer rows towards both ends"),
         *[piece for piece in gaps if piece[0] and not of_groups][:1],
-        (n > 200 and filled > 0.95, -1.0, "all numbers in between occur"),
+        (n > 200 and filled > 0.95, -1.0, "nearly all numbers in the range occur"),
         (True, points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"),
     ]
     return ((points, reason) for holds, points, reason in evidence if holds)
@@ -284,12 +284,12 @@ def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
     if order.of_groups:
         return
     if order.tells:
-        yield 1.5 if n_values <= _FEW else 4.0, f"each number has one value of {order.tells!r}, in no order"
+        yield 1.5 if n_values <= _FEW else 4.0, f"each number occurs with only one value of {order.tells!r}, in no order"
     if order.unlike is not None:
         points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
         points /= 2 if n_values <= _RATHER_FEW and points < 0 else 1
         alike = "neighbouring numbers are similar in other columns"
-        yield points, "neighbouring numbers are not more similar in other columns than any two numbers" if points > 0 else alike
+        yield points, "neighbouring numbers are no more similar in other columns than any two numbers" if points > 0 else alike
 
 
 def _fall(rows: np.ndarray) -> bool:
@@ -818,7 +818,7 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
     elif answers.are_whole and date_format({text.zfill(8) for text in texts}):
         because = "some of its dates have lost a leading zero"
     elif _look_dated(texts) and any(_parsed(text, form) for text in texts for form in FORMATS):
-        because = "some of its dates have no known format, or day and month may be exchanged"
+        because = "some of its dates have no known format, or have day and month exchanged"
     return [LeftOut(source=answers.source, because=f"{because} (write all as 2025-08-31 first)")] if because else []
 
 

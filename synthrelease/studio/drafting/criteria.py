@@ -312,7 +312,7 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     """Return a criterion with the unit of its values added to its remark, if they have a unit."""
     criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
-    below = "; a value below 0 means that a margin is left" if criterion.best_figure < 0 else ""
+    below = "; below 0, the criterion is met with a margin" if criterion.best_figure < 0 else ""
     in_remark = unit.startswith("share") and "share" in draft.remark and not below
     return replace(draft, remark=f"{draft.remark} (unit: {unit}{below})") if unit and not in_remark else draft
 
@@ -349,7 +349,7 @@ def one_of_each(
             )
             if taken and isinstance(second, CriterionDraft):
                 limit = f"only {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "no threshold"
-                why = f"Features have the representative values of their bins, because with exact values {limit} could be met"
+                why = f"Features have the representative values of their bins, because fits with exact values meet {limit}"
                 outcomes[index] = replace(second, remark=f"{second.remark}. {why}")
             outcomes[replaced if taken else index] = None
     return outcomes
@@ -365,7 +365,7 @@ def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str
         return bins
     if _threshold(cells) > _LITTLE_WIDER * _threshold(bins) or "largest" not in cells.settings:
         return bins
-    return f"{bins.settings['name']}: {cells.settings['name']!r} limits the bins of single columns as well"
+    return f"{bins.settings['name']}: {cells.settings['name']!r} also limits the errors of single columns"
 
 
 def _threshold(draft: CriterionDraft) -> float:
@@ -407,7 +407,7 @@ def with_threshold(
     if of_pairs and yardstick.independent <= threshold:
         threshold = above(max(fits))
     seen = (
-        f"{_shown(yardstick.perfect)} between halves, up to {_shown(max(fits))} in {len(fits)} fits, "
+        f"{_shown(yardstick.perfect)} between two halves of the file, up to {_shown(max(fits))} in {len(fits)} fits, "
         f"{_shown(yardstick.independent)} for independent columns"
     )
     share = MOST_OF_INDEPENDENT if {"column", "target"} & draft.settings.keys() else 1
@@ -415,9 +415,7 @@ def with_threshold(
         passed = "pass" if yardstick.independent <= threshold else "nearly pass"
         return f"{name}: independent columns would {passed} every threshold that fits can meet"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
-        return (
-            f"{name}: fits can meet no threshold below {_shown(threshold)}, too much for a statistic of {_shown(draft.about)}"
-        )
+        return f"{name}: fits meet no threshold below {_shown(threshold)}, too much for a statistic of {_shown(draft.about)}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
         return f"{name}: with so few rows, its noisy test would need epsilon {float(epsilon):g}"

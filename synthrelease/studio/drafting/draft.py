@@ -670,7 +670,7 @@ def ground_that_tells(ground: Ground) -> Ground:
         subject, leaning, share = ground.subject, ground.leaning, ground.race.held_out.kept_without_noise()
         if share is None or share >= LEAST_KEPT:
             break
-        subject.voice.say(f"the released rows of persons differ from all rows in {leaning}; trying the draft without it")
+        subject.voice.say(f"the released rows of persons differ from all rows in {leaning}; trying a draft without this column")
         n_gone += 1
         if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
             raise rows_tell_too_little(ground, "")
@@ -919,9 +919,9 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
     alternatives = "; ".join(candidate.words for candidate in candidates if candidate is not chosen)
     young = any(column.bins and column.bins.ages for column in wider)
     smaller = (
-        f"In this draft the bins of {listing(column.name for column in wider)} were widened and have {chosen.least} each"
-        f"{' (persons under 20: a quarter of this)' * young}. Other drafts were fitted, too, and "
-        f"compared in the same bins: {alternatives}."
+        f"In this draft the bins of {listing(column.name for column in wider)} were widened: each bin has "
+        f"{chosen.least}{' (persons under 20: a quarter of this)' * young}. Other drafts were fitted, too, and compared in the "
+        f"same bins: {alternatives}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))
 
@@ -997,7 +997,7 @@ def _off(preserved: Kept) -> str:
     strongest = " over the pairs with the strongest associations" if preserved.strongest_alone else ""
     return (
         f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns, on average{strongest}; with "
-        f"independent columns {preserved.independent:.1%} would be"
+        f"independent columns, the share is {preserved.independent:.1%}"
     )
 
 

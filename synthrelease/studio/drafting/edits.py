@@ -95,7 +95,7 @@ def why_not(rehearsal: Rehearsal) -> str:
     if proposal is None or proposal.chosen is None or proposal.chosen.total is None:
         return "the rehearsal proposes no number of rounds"
     if proposal.chosen.total >= rehearsal.spec.plan.total.epsilon:
-        return "the rehearsal proposes no cheaper plan than the present one"
+        return "the rehearsal proposes no cheaper plan than the current one"
     if proposal.judgement is None:
         return "the proposed plan was not confirmed by new attempts. Run the same command again to continue"
     if not proposal.confirmed:
@@ -129,7 +129,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     new = changed(path, old, list(_edits(path, chosen)))
     loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
-        raise OutputError(f"{path}: the plan costs another epsilon than the rehearsed plan. Nothing was adopted.")
+        raise OutputError(f"{path}: this plan and the rehearsed plan cost different epsilons. Nothing was adopted.")
     loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (old, new)})

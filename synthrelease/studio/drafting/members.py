@@ -179,7 +179,7 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
     if (again := members.read_with(roots.input)) is not None:
         return roots, again
     ways = [f"{file.input.delimiter!r}, {file.input.encoding} and {file.input.decimal!r}" for file in (roots, members)]
-    raise InputError(f"--members: expected {members.name} written as {roots.name} is, found {ways[1]} instead of {ways[0]}.")
+    raise InputError(f"--members: expected {members.name} in the form of {roots.name}, found {ways[1]} instead of {ways[0]}.")
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:

@@ -870,7 +870,7 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
     """Return sentences on the proposed allocation, on its expected result, and on the tries behind this expectation."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
-    compared = "" if same else f"; the present weights reach {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
+    compared = "" if same else f"; the current weights reach {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
     total = decimal_text(divisible.total)
     sentences = [
         f"At epsilon = {total}, the search found no better allocation than the one in {spec.path}."
@@ -896,13 +896,13 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
             "No other weights were tried, because the time was too short (--minutes) or too few tries gave a table."
         )
     if kept := [part.text for part in outcome.chosen.parts if part.kept]:
-        sentences.append(f"No criterion tests weighted answers. These tables keep their present budget: {listing(kept)}.")
+        sentences.append(f"No criterion tests weighted answers. These tables keep their current budget: {listing(kept)}.")
     names = [criterion.name for criterion in spec.criteria]
     for where, judged_there in (("the public file", outcome.chosen_as_is), ("the other populations", outcome.chosen_others)):
         shares = sorted(zip(judged_there.below, names, strict=True), reverse=True)
         if failing := [f"{name} ({percent(share)})" for share, name in shares if share > 0]:
             sentences.append(
-                f"On {where}, these criteria missed the margin of the joint test in a share of the tries: {', '.join(failing)}."
+                f"On {where}, criteria missed the margin of the joint test in this share of tries: {', '.join(failing)}."
             )
     return sentences
 

@@ -189,7 +189,7 @@ def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, 
     forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
     utility, risk = compared(trials.counts, configuration, copies, comparison, tables.rule)
-    notes = (*tables.notes, *((f"{_share(broken)} of the rows break a rule; rows of a release never do",) if broken else ()))
+    notes = (*tables.notes, *((f"{_share(broken)} of the rows break a rule; no row of a release does",) if broken else ()))
     return BaselineFigures(
         method=method,
         name=tables.name,
@@ -400,7 +400,7 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
         )
     for method in nominal:
         sentences.append(
-            f"{method.name}: the epsilon in brackets holds only between tables with the same exact statistics. It cannot be "
+            f"{method.name}: the epsilon in brackets holds only for tables with the same exact statistics. It cannot be "
             "compared with the epsilon of a release or added to it."
         )
     for method in comparison.methods:

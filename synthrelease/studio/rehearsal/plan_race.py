@@ -204,7 +204,7 @@ class Kept:
             others = "the rows without noise" if self.least_off > self.independent else "independent columns"
             worse = f" The fits are {self.excess:.0%} farther from the other half than {others}." * (self.excess > 0.01)
             return f"{few}{worse} {self._lost_in_words}" if self.lost else few + worse
-        rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
+        rows = "all rows of the persons in the other half" if self.of_all_rows else "the other half"
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
         return (
             f"In trials, fits to one half of the public file preserved {shown_share(self.share)} of the "

@@ -745,7 +745,7 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
         if not tables:
-            expected = f"a table or means of {name!r} (one band for all values draws them evenly)"
+            expected = f"a table or means of {name!r} (one band for all values draws the values evenly)"
             yield Problem(file=file, path=f"columns.{name}", expected=expected, found="none")
         elif means and len(tables) > 1:
             expected = f"either tables of {name!r} or one table of means"
@@ -946,7 +946,7 @@ def _order(facts: CheckedFacts) -> list[str]:
         circle = nx.find_cycle(graph)
         parts = [f"{column!r} needs {parent!r} ({graph.edges[parent, column]['path']})" for parent, column in reversed(circle)]
         path = f"{graph.edges[circle[0]]['path']}.given"
-        expected = "tables that do not depend on one another in a circle"
+        expected = "tables that do not depend on each other in a circle"
         raise SpecError([Problem(file=facts.file, path=path, expected=expected, found="; ".join(parts))])
     positions = {column: position for position, column in enumerate(facts.columns)}
     return list(nx.lexicographical_topological_sort(graph, key=positions.__getitem__))

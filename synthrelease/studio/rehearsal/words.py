@@ -38,8 +38,8 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     present = spec.plan.total.epsilon
     sentences = [
         f"Proposed plan: a generation {spec.generation_unit} of {decimal_text(chosen.generation)} and {law_text(chosen.law)}. "
-        f"The release then costs epsilon = {epsilon_text(chosen.total)}. The present plan costs "
-        f"epsilon = {epsilon_text(present)}."
+        f"The release then costs epsilon = {epsilon_text(chosen.total)}. The current plan costs epsilon = "
+        f"{epsilon_text(present)}."
     ]
     if proposal.judgement is None:
         sentences.append(
@@ -191,7 +191,7 @@ def generator_words(rehearsal: Rehearsal) -> list[str]:
         f"{family} in {percent(share.share)} of {share.trials} attempts ({percent(share.low)} to {percent(share.high)})"
         for family, share in best.items()
     )
-    return [f"The best configuration of each family was accepted: {shares}. Where intervals overlap, none is clearly better."]
+    return [f"The best configuration of each family was accepted: {shares}. If intervals overlap, no family is clearly best."]
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
@@ -220,8 +220,8 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     law = spec.selection_rule.law
     at_most = f" ({_at_most(outlook.nothing_high)} by a 95% interval)" if outlook.nothing_high > outlook.nothing else ""
     sentences = [
-        f"With the present settings, a release from this shortlist costs {loss_text(spec.plan.total)}. The search finds no "
-        f"acceptable table in {percent(outlook.nothing)} of the releases{at_most}. The budget is then spent all the same."
+        f"With the current settings, a release from this shortlist costs {loss_text(spec.plan.total)}. The search finds no "
+        f"acceptable table in {percent(outlook.nothing)} of the releases{at_most}. The budget is spent in these cases, too."
     ]
     if law is not None and law.mean == 1:
         return [*sentences, "The search has one round."]
@@ -236,9 +236,9 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     made_once = " and ".join([*shared, *fitted]) or "the number of rows"
     until = "" if law is None else f", after about {law.mean:,.0f} rounds"
     sentences.append(
-        f"The mean is large because of unlucky fits. All rounds of a release share {made_once}, computed once with "
-        f"noise. With {outlook.unlucky} of the {outlook.fits} fits in this rehearsal hardly any round is accepted, and the "
-        f"search continues until it is stopped{until}. With the other fits, a round is soon accepted."
+        f"The mean is large because of unlucky fits. All rounds of a release share {made_once}, computed once with noise. With "
+        f"{outlook.unlucky} of the {outlook.fits} fits in this rehearsal hardly any round is accepted, and the search "
+        f"continues until it is stopped{until}. With the other fits, one of the first rounds is accepted."
     )
     advice = [
         "increase the generation budget" if shared else "",
@@ -350,7 +350,7 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
     if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
         sentences.append(
-            f"These results are for the present generation {rehearsal.spec.generation_unit} of "
+            f"These results are for the current generation {rehearsal.spec.generation_unit} of "
             f"{decimal_text(rehearsal.spec.generation_budget)}. The proposed {decimal_text(chosen.generation)} means more "
             "noise and preserves less of the associations. Rehearse again after you adopt a plan."
         )

@@ -96,7 +96,7 @@ def test_a_threshold_that_independent_columns_meet_is_red_and_one_that_they_do_n
     page = window.page("questions")
     assert "independent columns meets" not in page
     assert 'class="alone wrong"' not in page
-    assert "The marks are of a rehearsal of earlier files" in page
+    assert "The marks come from a rehearsal of earlier files" in page
 
 
 def test_words_leave_a_rehearsal_as_it_is_and_the_command_names_its_shortlist(window: Window) -> None:

@@ -62,7 +62,7 @@ def test_before_the_configuration_is_there_every_screen_leads_to_the_first(tmp_p
     page = opened.browser.get("/start").text
     assert "Age &lt;in&gt; years" in page
     assert "whole numbers from 0 to 110" in page
-    assert "texts without a list" in page
+    assert "texts without a list of codes" in page
     assert "<pre" not in page
 
 

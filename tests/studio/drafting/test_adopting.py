@@ -93,7 +93,7 @@ def test_lines_that_do_not_cost_what_was_said_are_not_written(tmp_path: Path) ->
     config = write_config(tmp_path)
     spec, before = load_spec(config), config.read_text()
     wrong = replace(offer(spec), total=Fraction(1))
-    with pytest.raises(OutputError, match="the plan costs another epsilon than the rehearsed plan"):
+    with pytest.raises(OutputError, match="this plan and the rehearsed plan cost different epsilons"):
         adopt(config, spec, wrong)
     assert config.read_text() == before
 

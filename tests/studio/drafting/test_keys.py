@@ -341,4 +341,4 @@ def test_a_register_in_which_the_ill_come_often_is_drafted_and_says_how_it_leans
     (tmp_path / "stays.csv").write_text("patient,unit,days\n" + "\n".join(lines) + "\n")
     found = draft("stays", tmp_path / "stays.csv", unit="patient")
     assert "differ most from all rows" in found.criteria.kept
-    assert "all rows of the persons of the other half" in found.criteria.kept
+    assert "all rows of the persons in the other half" in found.criteria.kept

@@ -55,7 +55,7 @@ def test_the_same_numbers_in_another_order_are_codes(tmp_path: Path) -> None:
     table["age"] = np.array([other[age] for age in table["age"].tolist()])
     codes = column(drafted(pd.DataFrame(table), tmp_path), "age")
     assert (codes.kind, codes.doubt) == ("code", "")
-    assert "not more similar in other columns than any two" in codes.remark
+    assert "no more similar in other columns than any two" in codes.remark
 
 
 def order_of(name: str, frame: pd.DataFrame, folder: Path) -> Order:

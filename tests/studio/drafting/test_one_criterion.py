@@ -79,7 +79,7 @@ def test_a_threshold_is_a_fraction_of_what_its_figure_is_about(about: float | No
     assert isinstance(found, CriterionDraft) == drafted
     assert ("too much for a statistic of" in str(found)) != drafted
     if isinstance(found, CriterionDraft):
-        assert found.seen.startswith("not above 0 between halves")
+        assert found.seen.startswith("not above 0 between two halves")
 
 
 def test_the_threshold_of_a_median_has_room_for_another_sample() -> None:

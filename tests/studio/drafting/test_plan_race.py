@@ -281,7 +281,7 @@ def test_rows_of_persons_are_judged_by_all_rows_of_other_persons(tmp_path: Path)
 
 def test_what_is_kept_is_said_beside_another_sample() -> None:
     assert "preserved 60% of the associations in the other half (100%: another sample" in kept(0.6).words
-    assert "all rows of the persons of the other half" in replace(kept(0.6), of_all_rows=True).words
+    assert "all rows of the persons in the other half" in replace(kept(0.6), of_all_rows=True).words
     assert "all rows of the persons" not in kept(0.6).words
 
 

@@ -91,7 +91,7 @@ def test_of_each_family_the_best_configuration_is_compared(tmp_path: Path) -> No
     sentences = generator_words(compared)
     assert sentences == [
         "The best configuration of each family was accepted: marginals in 75% of 12 attempts (43% to 95%); privbayes in 25% of "
-        "12 attempts (5.5% to 57%). Where intervals overlap, none is clearly better."
+        "12 attempts (5.5% to 57%). If intervals overlap, no family is clearly best."
     ]
     assert document(compared)["words"]["generators"] == sentences
     assert html.escape(sentences[0]) in page(compared, NOISE_LEVEL)
@@ -492,8 +492,8 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     assert rounds == "Usually the first or second round is accepted."
     total = decimal_text(coins[0].spec.plan.total.epsilon)
     assert price == (
-        f"With the present settings, a release from this shortlist costs epsilon = {total}. The search finds no acceptable "
-        "table in 20% of the releases. The budget is then spent all the same."
+        f"With the current settings, a release from this shortlist costs epsilon = {total}. The search finds no acceptable "
+        "table in 20% of the releases. The budget is spent in these cases, too."
     )
     few, _ = outlook_words(replace(coins[0], outlook=replace(lucky, nothing=1e-12, nothing_high=0.1425)))
     assert "no acceptable table in under 0.1% of the releases (at most 14% by a 95% interval)." in few
