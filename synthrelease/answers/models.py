@@ -125,7 +125,7 @@ class MeasuredModels:
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:
             raise InputError(
-                f"{model.words.text!r}: the sums of this question do not share one noise, as they should. Run `synthrelease "
+                f"{model.words.text!r}: the sums of this question must share one noise, but they do not. Run `synthrelease "
                 "verify` on the folder."
             )
         return self.noises[used.pop()]

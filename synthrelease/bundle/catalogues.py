@@ -49,7 +49,7 @@ def turtle_bytes(jsonld: bytes) -> bytes:
     ------
     InputError : when rdflib is missing.
     """
-    rdflib = library("rdflib", "rdflib", "dcat.ttl, as [bundle] catalogues asks", "catalogue")
+    rdflib = library("rdflib", "rdflib", "dcat.ttl, which [bundle] catalogues requests", "catalogue")
     graph = rdflib.Graph(bind_namespaces="none")
     graph.parse(data=jsonld.decode("utf-8"), format="json-ld")
     for prefix, name in json.loads(jsonld)["@context"].items():

@@ -174,7 +174,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
     except Exception as error:
-        yield f"{CSV}: this is no table of estimates ({type(error).__name__})"
+        yield f"{CSV}: this is not a table of estimates ({type(error).__name__})"
         return
     if len(right) != len(read):
         yield f"{CSV}: it has {len(read)} lines; the noisy tables give {len(right)}"

@@ -380,7 +380,7 @@ def five_years(folder: Path, jobs: int) -> None:
             typed("ledger", "years", ledger, "--config", config)
         further = ["--data", data, "--out", out, "--ledger", ledger, "--unrehearsed", "--jobs", jobs]
         if typed("release", config, *further, ends=(NOTHING_RELEASED,)) and year > years[0]:
-            screen.print("The plan allows a second release of this year, which does not use the release of last year.")
+            screen.print("The plan also allows a second release for this year if it does not use last year's release.")
             again = _configuration(folder, year, released, again=True)
             typed("release", again, *further, ends=(NOTHING_RELEASED,))
         if out.exists():

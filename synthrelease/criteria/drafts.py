@@ -328,7 +328,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
     least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
-        yield f"{kind}: no column with two frequent categories has a column to group by with large enough groups"
+        yield (f"{kind}: no column with two frequent categories has a column to group by with large enough groups")
     remark = "no group's share of rows with this value may have a larger error than this, nor may the overall share"
     for column, by in groups:
         if by:

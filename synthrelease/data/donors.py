@@ -82,7 +82,7 @@ def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: 
 
 
 MOST_TRIES = 100
-"""This many donors are drawn in search of allowed values. Then donors need to agree in fewer columns."""
+"""If this number of drawn donors have no allowed values, donors need to agree in fewer columns."""
 
 
 class NotImputed(Exception):
@@ -156,7 +156,7 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
         donors = np.flatnonzero(~empty[:, lacking].any(axis=1))
         if not len(donors):
             names = ", ".join(table.layout.columns[column] for column in columns)
-            raise NotImputed(f"some rows lack {names}, and no released row has all these columns")
+            raise NotImputed(f"some rows lack {names}, and no released row has values in all these columns")
         yield Pattern(columns=columns, recipients=np.flatnonzero(kind.ravel() == number), donors=donors)
 
 

@@ -77,7 +77,7 @@ class Domain:
 
 
 IS_MISSING = "is missing"
-"""The only operator that is never unknown. No value follows it."""
+"""The only operator whose result is never unknown. No value follows this operator."""
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ class _Parser:
         domain = self.columns[name]
         if domain.kind == "category":
             if operator not in ("==", "!="):
-                raise RuleError(f"== or != or in for the categories of {name!r}", repr(as_written))
+                raise RuleError(f"the operator ==, != or in for the categories of {name!r}", repr(as_written))
             label = self._take(f"a category of {name!r} in quotes", "text")
             categories = domain.categories
             if categories and label not in domain.labels:
@@ -321,7 +321,7 @@ class _Parser:
                 raise RuleError(expected, repr(cut(label, 60)), closest(label, categories))
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):
-            raise RuleError(f"< or >= for the real numbers of {name!r}", repr(as_written))
+            raise RuleError(f"the operator < or >= for the real numbers of {name!r}", repr(as_written))
         text = self._take(f"a number to compare {name!r} with", "number")
         number = float(text)
         if not abs(number) <= LARGEST:

@@ -76,7 +76,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBi
         if left.upper != right.lower:
             wrong = "are out of order" if left.lower > right.lower else "overlap"
             wrong = wrong if left.upper > right.lower else "leave a gap"
-            raise Unexpected("bins in increasing order that touch", f"{left.label!r} and {right.label!r}, which {wrong}")
+            raise Unexpected("adjacent bins in increasing order", f"{left.label!r} and {right.label!r}, which {wrong}")
     return tuple(intervals)
 
 

@@ -80,7 +80,7 @@ def write_key(path: Path, key: SplitKey) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        problem = "a key file exists: expected no file, found a file. A key is never overwritten: another ledger may use it"
+        problem = "expected no key file, found one. A key is never overwritten, because another ledger may use it"
     except OSError as error:
         problem = f"the key cannot be written ({error.strerror})"
     if problem:

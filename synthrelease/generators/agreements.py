@@ -30,7 +30,7 @@ from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
 _VISIBLE = 2.0
 
 ROOM = 2**16
-"""Largest number of cells of a clique for such pairs."""
+"""Largest number of cells of a clique of the model, if pairs of columns with two bins are measured."""
 
 _ROWS = 20_000  # Number of rows of the model from which covariances are estimated
 

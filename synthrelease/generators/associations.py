@@ -49,7 +49,7 @@ How = Literal[
     "chosen privately",
 ]
 LEAST_REPEATED = 0.8
-"""Smallest share of an association that the fit must repeat so that the rows carry it."""
+"""The rows preserve an association if the fit reproduces at least this share of the association."""
 LEAST_STRENGTH = 0.1
 """Two columns are called associated if their Cramer's V is at least this value. If the strength is unknown, the noise must stay
 below this value."""
@@ -385,7 +385,7 @@ class Associations:
         if self.linked is not None and len(slots) > 1:
             slots_named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
             if len(slots_named) > 1:
-                expected = f"the member of each column where members differ, as in {slot_name(self.linked.names[0], 2)!r}"
+                expected = f"the number of a member in each name, as in {slot_name(self.linked.names[0], 2)!r}"
                 raise Unexpected(expected, listing(names))
             slots = range(min(slots_named), min(slots_named) + 1) if slots_named else slots
         by_slot = [tuple(each[slot % len(each)] for each in choices) for slot in slots]

@@ -75,7 +75,7 @@ class Generator(SpecTable):
     """Whether a fit at rho is also sqrt(2 rho)-Gaussian, if its charge states this (`privacy.curves`)."""
 
     words: ClassVar[str]
-    """The method of the family and the source of the method, in two sentences for the card."""
+    """Two sentences for the card: how generators of this family work, and the paper with the method."""
 
     draft: ClassVar[Mapping[str, object]] = {}
     """Hyperparameters that `init` writes into a draft, by key; empty if `init` drafts no such generator."""

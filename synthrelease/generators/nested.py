@@ -121,7 +121,7 @@ class NestedGenerator(MarginalsGenerator):
             for columns in self.structure(layout)
         ]
         if several := [areas for areas in levels if len(areas) > 1]:
-            yield Mistake(field="tables", expected="tables that name one column of areas", found=":".join(several[0]))
+            yield Mistake(field="tables", expected="tables with one column of areas each", found=":".join(several[0]))
             return
         for name in self.chain:
             if [name] not in levels:

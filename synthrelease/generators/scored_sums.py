@@ -168,7 +168,7 @@ class ScoredSum:
                 continue
             size = layout.sizes[layout.index(factor.column)]
             if not factor.spread and len(factor.scores) != size:
-                expected = f"{size} scores of {factor.column!r}, one for each measured bin, or two with .. between"
+                expected = f"{size} scores of {factor.column!r}, one for each measured bin, or two scores with .. between them"
                 yield Mistake(field="sums", expected=expected, found=str(len(factor.scores)))
                 return
         if self.own_values_of:

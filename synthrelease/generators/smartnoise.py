@@ -64,7 +64,7 @@ class LibraryGenerator(Generator):
 
     def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
         if not all(find_spec(package) for package in ("snsynth", "mbi")):
-            expected = 'a family that is installed; this one comes with the extra "smartnoise" of synthrelease'
+            expected = 'a family that is installed; this family comes with the extra "smartnoise" of synthrelease'
             yield Mistake(field="family", expected=expected, found=repr(self.family))
 
     def load(self) -> None:

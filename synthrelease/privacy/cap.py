@@ -58,7 +58,7 @@ class Cap:
     def __post_init__(self) -> None:
         if self.pure:
             if self.rho or self.rare or not 0 < self.tests < self.epsilon:
-                raise Unexpected("with delta = 0 no rho, and an epsilon that leaves a part for the release", "other values")
+                raise Unexpected("no rho if delta = 0, and an epsilon that leaves a part for the release", "other values")
             return
         if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
             raise Unexpected("an epsilon above that of the tests, and a delta above that of rare texts", "other values")

@@ -157,7 +157,7 @@ class Charge:
             return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
         if self.rule == PRICED:
             search = self.because.partition("; with rounds of ")[0]
-            if search.endswith(", 1 with probability 1"):
+            if search.endswith("(1 with probability 1)"):
                 return "the search has one round"
             return f"{search}; because of this search, the cost is higher than for one round"
         return self.because

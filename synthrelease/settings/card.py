@@ -253,7 +253,7 @@ class CardTable(CardTexts):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.texts(self.language) is not self:
-            yield f"[card.{self.language}] must not be there: the texts of [card] are in that language"
+            yield f"[card.{self.language}] must be left out, because the texts of [card] are in that language"
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         expected = f"one of {listing(fields, 30)}"
         return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, fields))
     if item["type"] == "missing":
-        return Problem(file=file, path=path, expected="a value: this setting is required", found="nothing")
+        return Problem(file=file, path=path, expected="a value, because this setting is required", found="nothing")
     if item["type"] == "value_error":
         error = item["ctx"]["error"]
         if isinstance(error, Unexpected):

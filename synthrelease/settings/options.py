@@ -377,7 +377,7 @@ class PopulationTable(SpecTable):
     """
 
     size: int = Field(ge=1, le=10**12)
-    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}: the guarantee is proved only for this design")]
+    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}, because the guarantee is proved only for this design")]
     source: Line = Field(min_length=1, max_length=500)
 
 
@@ -387,7 +387,7 @@ def _effect(value: Any) -> Any:
     """
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
-        raise Unexpected("a number from 1 to 1,000, or a table with such a number for each of some columns", repr(value))
+        raise Unexpected("a number from 1 to 1,000, or a table with such a number for some columns", repr(value))
     return value
 
 

@@ -206,7 +206,7 @@ def readable(field: str, labels: Collection[str]) -> None:
 
 MAX_BYTES = 20_000_000
 EACH_CODE = "codes"
-"""The alternative in which each code is a bin."""
+"""The name of the alternative of a column in which each code has its own bin."""
 _HEADER = ["code", "label"]
 
 
@@ -278,7 +278,7 @@ def read_codelist(path: Path) -> Codelist:
     lines = csv_lines(path, MAX_BYTES, "a codelist")
     number, header = next(lines, (1, []))
     if header[:2] != _HEADER:  # the header is not shown, because the path may name a private file
-        raise _problem(path, number, "the header code,label, and the name of each further level", "something else")
+        raise _problem(path, number, "the header `code,label`, followed by the name of each further level", "something else")
     levels = header[2:]
     for level in levels:
         if not _usable(level) or level in (*_HEADER, EACH_CODE) or levels.count(level) > 1:
@@ -289,7 +289,7 @@ def read_codelist(path: Path) -> Codelist:
     code_with: dict[str, str] = {}
     for number, cells in lines:
         if len(cells) != len(header):
-            raise _problem(path, number, f"{len(header)} cells, as the header has", f"{len(cells)}")
+            raise _problem(path, number, f"{len(header)} cells, as many as in the header", f"{len(cells)}")
         code, label, *inside = cells
         _check_cells(path, number, code, label, dict(zip(levels, inside, strict=True)))
         if code in labels:
@@ -499,10 +499,10 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
     """Return the formats of the dates in `source` and in `minus`. A format is None if there are no such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
-        raise ColumnError("minus_format", "no `minus_format` without `minus`, whose dates it reads", repr(table.minus_format))
+        raise ColumnError("minus_format", "no `minus_format` if `minus` is not set", repr(table.minus_format))
     if not of_dates:
         if table.format is not None:
-            raise ColumnError("format", "no `format` without `part` or `minus`, which read dates", repr(table.format))
+            raise ColumnError("format", "no `format` unless `part` or `minus` is set", repr(table.format))
         return None, None
     if table.kind != "integer":
         raise ColumnError(of_dates[0], f"no `{of_dates[0]}` unless kind = 'integer'", f"kind = {table.kind!r}")
@@ -572,7 +572,7 @@ def _stated_numbers(
         if label not in interval_of:
             raise ColumnError(
                 "numbers",
-                f"bins of the column ({listing(interval_of)}); after new bins, `synthrelease numbers` fills them",
+                f"bins of the column ({listing(interval_of)}); if the bins are new, run `synthrelease numbers`",
                 repr(label),
                 closest(label, interval_of),
             )

@@ -52,7 +52,7 @@ from synthrelease.spec.totals import build_calibration
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
     """Add a problem if the column `synthetic` is taken, or if a listed format or catalogue cannot be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
-        problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
+        problems.add(f"columns.{SYNTHETIC}", f"another name, because [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
     check_formats(table.formats, schema, problems)
     check_catalogues(table.catalogues, card, problems)
 
@@ -364,7 +364,7 @@ def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
         if isinstance(table, dict) and isinstance(table.get("codes"), str)
     ]
     if listed:
-        expected = "only settings that belong to a specification, and none that names another file"
+        expected = "only settings of a specification, and no setting that names another file"
         raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
     shortlist, criteria = tables.pop("shortlist", None), tables.pop("acceptance", {})
     del tables["specification"]

@@ -21,7 +21,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
     """
     if not release.models:
         if release.budget.models is not None:
-            problems.add("budget.models", "[[models]], because budget.models is their epsilon", "none")
+            problems.add("budget.models", "questions in [[models]], because budget.models pays for them", "none")
         return None
     from synthrelease.generators.models import Measured, NamedModel, read_model  # here: few configurations need it
 

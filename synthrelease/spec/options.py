@@ -82,7 +82,7 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
         expected = "no [imputation] together with [members], because the program makes no copies of linked tables"
         problems.add("imputation", expected, "one")
     if all(column.missing != "bin" for column in schema.columns):
-        expected = 'a column in which missing values are a bin (missing = "bin"), because only these can be filled'
+        expected = 'a column in which missing values are a bin (missing = "bin"), because only such values can be filled'
         problems.add("imputation", expected, "none")
     for column in schema.columns:
         if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:

@@ -24,7 +24,7 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import PluginTable
 
 GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
-"""The dict of kinds in which the classes of each group of entry points are registered."""
+"""For each group of entry points, the dict in which its classes are registered by kind."""
 # Files next to the package's metadata that differ from one installation to the next.
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 
@@ -105,7 +105,7 @@ def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[s
             raise SpecError.at(path, f"plugins[{index}]", expected, f"{table.package} without it. Nothing was spent")
         if table.package not in trusted:
             expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), to trust the package"
-            raise SpecError.at(path, f"plugins[{index}]", expected, "no --trust of this package. Nothing was spent")
+            raise SpecError.at(path, f"plugins[{index}]", expected, "no --trust for this package. Nothing was spent")
 
 
 def _installed(package: str) -> Distribution:

@@ -69,7 +69,7 @@ def check_answered(
     for index, criterion in answered.items():
         for sums in criterion.measured_sums(facts):
             if not covered(sums.columns, measured):
-                expected = f"a measured table with {listing(sums.columns)}, from which the value follows, or an epsilon"
+                expected = f"an epsilon, or a measured table with {listing(sums.columns)}, from which the value follows"
                 problems.add(f"criteria[{index}].answered_by", expected, "none", file=acceptance)
                 break
 

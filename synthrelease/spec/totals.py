@@ -115,7 +115,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
     of the weights.
     """
     if WEIGHT in schema.by_name:
-        problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
+        problems.add(f"columns.{WEIGHT}", "another name, because [calibration] adds this column", repr(WEIGHT))
     columns = release.columns
     if table.start is not None and (table.start not in columns or columns[table.start].role != WEIGHT):
         problems.add("calibration.start", 'a column with role = "weight"', repr(table.start))
@@ -196,7 +196,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
         if interval.lower not in column.edges:
             raise Unexpected(f"bins of {column.name!r} that combine its bins ({listing(nearest.labels)})", repr(interval.label))
     if missing and len(bins) == len(labels):
-        expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 if there are none"
+        expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too (0 if there are none)"
         raise Unexpected(expected, "none")
     group_of = [labels.index(label) for label in (*bins, *missing)]
     return tuple(group_of[group] for group in group_binning(column, bins).of_atom)

@@ -228,7 +228,9 @@ def test_what_a_format_cannot_hold_is_said_before_anything_is_spent(tmp_path: Pa
         load_spec(write_config(tmp_path, changes))
     taken = {"columns.year": "columns.synthetic", "year > 6": "synthetic > 6", "stop_probability = 0.001\n":
              "stop_probability = 0.001\n[bundle]\nsynthetic_column = true\n"}  # fmt: skip
-    with pytest.raises(SpecError, match=r"columns.synthetic: expected another name: \[bundle\] adds a column 'synthetic'"):
+    with pytest.raises(
+        SpecError, match=r"columns.synthetic: expected another name, because \[bundle\] adds a column 'synthetic'"
+    ):
         load_spec(write_config(tmp_path, taken))
     import sys
 

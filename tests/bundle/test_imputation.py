@@ -142,7 +142,7 @@ def test_copies_as_they_were_written_are_in_order() -> None:
         (observed, lambda row: row.update(face="tail"), "an observed value of face differs from the value in data.csv"),
         (filled, lambda row: row.update(year="missing"), "a value of year is still missing"),
         (filled, lambda row: row.update(year="7-8"), "a row breaks the plausibility rules for released rows"),
-        (filled, lambda row: row.update(year="9"), "has '9', which is no bin of 'year' ("),
+        (filled, lambda row: row.update(year="9"), "has '9', which is not a bin of 'year' ("),
         (filled, lambda row: row.update({".imputed": ""}), "each with the columns that were filled in"),
         (filled, lambda row: row.update({".id": "1"}), "its lines are not the rows of data.csv in order"),
     ],

@@ -152,7 +152,7 @@ def edited(lines: list[str], how: str) -> list[str]:
         ("a member of another root", "each root must have its members one after the other"),
         ("no key", "with whole numbers as 'hh'"),
         ("a key that is no number", "with whole numbers as 'hh'"),
-        ("another value", "line 2 has '7', which is no bin of 'age'"),
+        ("another value", "line 2 has '7', which is not a bin of 'age'"),
         ("another header", "it must name 'hh', 'age', 'work'"),
     ],
 )
@@ -205,7 +205,7 @@ def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None
 POPULATION = '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "A census"\n'
 TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes"], n = ["no"] }\n'
 WRONG: dict[str, tuple[dict[str, str], str]] = {
-    "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that is not released"),
+    "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that no released column uses"),
     "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected no key, because with"),
     "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots with other names than"),
     "size": ({'size = "persons"': 'size = "no of"'}, r"members.size: expected a column name"),
@@ -328,7 +328,7 @@ def _drafts(tmp_path: Path, roots: str, members: str) -> Callable[..., object]:
 
 def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "hh;age\n1;2\n2;3\n")
-    with pytest.raises(InputError, match="--members: expected the column 'hh'|written as roots.csv is"):
+    with pytest.raises(InputError, match="--members: expected the column 'hh'|in the form of roots.csv"):
         drafted("hh")
     drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "house,age\n1,2\n2,3\n")
     with pytest.raises(InputError, match=r"--members: expected the column 'hh' \(--key\) in members.csv, found no such column"):

@@ -123,7 +123,7 @@ def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: py
         WHY,
         BUDGET,
         CRITERION,
-        "differ in one toss that is replaced",
+        "differ in one replaced toss",
         "at most 2 records",
         f"with epsilon = {float(2 * TOTAL)}",
         "minus 12",

@@ -144,7 +144,7 @@ def test_a_key_is_never_overwritten(keys: Path, tmp_path: Path) -> None:
 def test_a_file_that_is_no_key_is_told_without_its_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(content)
     for load in (lambda path: load_private_key(path, None), load_public_key):
-        with pytest.raises(SigningError, match="is no Ed25519") as caught:
+        with pytest.raises(SigningError, match="is not an Ed25519") as caught:
             load(tmp_path / "key")
         assert "secret" not in str(caught.value)
     with pytest.raises(SigningError, match="the key file cannot be read"):

@@ -242,7 +242,7 @@ def test_values_count_as_the_nearest_point_of_the_grid_and_never_leave_their_bin
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
-        ({"<4": 1.0}, "bins of the column .*after new bins, `synthrelease numbers` fills them"),
+        ({"<4": 1.0}, "bins of the column .*if the bins are new, run `synthrelease numbers`"),
         ({"<2": 2.0}, "can hold, from 0 to 1"),
         ({">=2": 1.5}, "can hold, from 2 to 3"),
     ],

@@ -121,7 +121,7 @@ def test_completed_rows_keep_to_the_rules_also_where_the_nearest_donors_do_not()
 
 def test_a_gap_that_no_row_can_fill_is_told() -> None:
     cells = Counts.of(LAYOUT, [np.array([0, 1]), np.array([4, 0]), np.array([2, 2])])
-    with pytest.raises(NotImputed, match="some rows lack c2, and no released row has all these columns"):
+    with pytest.raises(NotImputed, match="some rows lack c2, and no released row has values in all these columns"):
         completed(cells, Gaps(missing=MISSING, match=(0,), donors=1, copies=1), FREE, np.random.default_rng(0))
 
 

@@ -171,7 +171,7 @@ FAULTS: list[tuple[Change, str]] = [
     (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table has 400 rows, but release\.json states 399"),
     (edited(lambda d: d["schema"].reverse()), r"the header names the columns 'face', 'year'; it must name 'year', 'face'"),
     (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
-    (replaced("head,1-2", "edge,1-2"), "line 2 has 'edge', which is no bin of 'face' \\('head', 'tail'\\)"),
+    (replaced("head,1-2", "edge,1-2"), "line 2 has 'edge', which is not a bin of 'face' \\('head', 'tail'\\)"),
     (replaced("head,1-2", "head"), "line 2 has 1 values; it must have 2"),
 ]
 

@@ -74,7 +74,7 @@ def test_too_many_combinations_in_one_table_are_refused_before_they_are_made(spe
 @pytest.mark.parametrize(
     ("text", "expected", "found"),
     [
-        ('description = "nothing"', "a value: this setting is required", "nothing"),
+        ('description = "nothing"', "a value, because this setting is required", "nothing"),
         ("criteria = []", "at least 1 value(s)", "an empty list"),
     ],
 )

@@ -294,13 +294,13 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     [
         ({"part": "month", "kind": "real"}, "part: expected no `part` unless kind = 'integer', found kind = 'real'"),
         ({"part": "month", "minus": "in"}, "minus: expected beside `minus`, part = 'year' .* found month"),
-        ({"format": "%Y"}, "format: expected no `format` without `part` or `minus`"),
+        ({"format": "%Y"}, "format: expected no `format` unless `part` or `minus` is set"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not determine the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format with the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format with the day, found '%Y-%m'"),
         ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format with the day, found '%Y'"),
         ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format with the day, found '%m/%Y'"),
-        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected no `minus_format` without `minus`"),
+        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected no `minus_format` if `minus` is not set"),
     ],
 )
 def test_what_is_wrong_with_a_column_of_dates(fields: dict[str, object], message: str) -> None:

@@ -209,7 +209,7 @@ def test_an_empty_list_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
 
 def test_a_file_without_configurations_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     assert mistakes(coins, tmp_path, shortlist_text("Coins", [])) == (
-        "configurations: expected a value: this setting is required; found nothing."
+        "configurations: expected a value, because this setting is required; found nothing."
     )
 
 

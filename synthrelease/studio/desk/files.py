@@ -597,9 +597,9 @@ CARD_TEXTS = {
 }
 """Settings of [card] that take one text, with their labels on the page."""
 CARD_LISTS = {
-    "uses": "Intended uses of the data, one use a line",
-    "unsuitable": "Uses for which the data are unsuitable, one use a line",
-    "registry_authors": "Authors to name in data registries, one name a line",
+    "uses": "Intended uses of the data, one use on each line",
+    "unsuitable": "Uses for which the data are unsuitable, one use on each line",
+    "registry_authors": "Authors to name in data registries, one name on each line",
 }
 """Settings of [card] that take several texts, one on each line, with their labels on the page."""
 PROGRAM = "card:program"

@@ -722,7 +722,7 @@ def _number_of_something(answers: Answers) -> str:
     if few_each and n > mean + max(_SPREAD * spread, 0.03 * mean):
         return "fewer numbers in the range are missing than chance explains"
     if len(widths) == 1 and n >= _MANY and _fill_a_range(values, times, min(widths)):
-        return "most numbers in the range occur, and equally often in both halves of the range"
+        return "most numbers in the range occur, about equally often in both halves of the range"
     kind = "wide" if min(widths) >= 6 and len(widths) == 1 else "narrow"
     comes_again = n < mean - max(_SPREAD * spread, 0.02 * mean)
     quantity = NAMES["quantity"].search(words_in(answers.source)) and not PARTS["named"].search(answers.source)
@@ -731,7 +731,7 @@ def _number_of_something(answers: Answers) -> str:
     if quantity or not (comes_again and few_each and rows / n <= _ROWS_OF_ONE[kind] and unrounded):
         return ""
     lie_evenly = np.abs((values - values[0]) / (values[-1] - values[0]) - np.linspace(0, 1, n)).max() < 0.1
-    again = "numbers repeat more often than chance explains, but equally often and without rounding"
+    again = "numbers repeat more often than chance explains, about equally often and without rounding"
     return again if kind == "wide" or lie_evenly else ""
 
 

@@ -445,7 +445,7 @@ def rounded_up(value: float) -> float:
 # The steward must check them, because a pair of values that no public row has may still be possible.
 
 LEAST_EXPECTED = 50
-"""The least number of rows with a pair of values that independent columns would have, if no row has the pair."""
+"""A rule is suggested for a pair of values without rows only if independent columns would have this many rows with the pair."""
 SURE = 0.01
 """A rule is suggested if independent columns would break it in at least this share of rows; fewer may be missing by chance."""
 MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5

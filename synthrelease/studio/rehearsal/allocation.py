@@ -161,7 +161,7 @@ class Divisible:
         }
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
-                f"{spec.path}: expected a configuration that can be allocated: generators of the family 'marginals' or "
+                f"{spec.path}: expected a configuration whose epsilon can be divided: generators of the family 'marginals' or "
                 "'gaussian_marginals' that measure the same tables and sums, no agreements of pairs, "
                 'measurements = "shared" and test = "joint" in [selection]; found another configuration.'
             )

@@ -264,7 +264,7 @@ EDITS = {
     "a category that is not in the table": (
         ("schema", 0, "bins", 0, "label"),
         "edge",
-        "line 2 has 'head', which is no bin of 'face' ('edge', 'tail')",
+        "line 2 has 'head', which is not a bin of 'face' ('edge', 'tail')",
     ),
     "a rule that the rows break": (("rules", 0, "never"), "face == 'tail' and year > 4", "rows break the plausibility rules"),
     "a rule about no column": (("rules", 0, "never"), "age > 4", "expected a column"),
@@ -328,7 +328,7 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
     assert "the rows are not sorted" in problems(verify_files(forged_rows([rows[-1], *rows[:-1]])))
     assert "data.parquet: its rows are not the rows of data.csv" in problems(verify_files(forged_rows([rows[0], *rows[:-1]])))
     assert "line 401 has 1 values; it must have 2" in problems(verify_files(forged_rows([*rows[:-1], "tail"])))
-    assert "line 401 has '1990', which is no bin of 'year'" in problems(verify_files(forged_rows([*rows[:-1], "tail,1990"])))
+    assert "line 401 has '1990', which is not a bin of 'year'" in problems(verify_files(forged_rows([*rows[:-1], "tail,1990"])))
     assert "data.csv: it has 399 rows; release.json states 400" in problems(verify_files(forged_rows(rows[:-1])))
 
 
@@ -402,7 +402,7 @@ def test_a_folder_that_is_none_or_holds_folders_is_a_mistake_of_the_user(tmp_pat
         verify_bundle(tmp_path / "absent")
     folder = write_files(rich_bundle(), tmp_path / "bundle")
     (folder / "more").mkdir()
-    with pytest.raises(InputError, match="'more' is no plain file"):
+    with pytest.raises(InputError, match="'more' is not a plain file"):
         verify_bundle(folder)
 
 

@@ -411,14 +411,14 @@ SHAPES = [
         what="lists of codes in one cell",
         content=lines(cells(lambda d, _: quoted(",".join(sorted(d.sample("1234", d.randrange(1, 4))))))).encode(),
         kind="category",
-        asked="give each answer a column of yes and no",
+        asked="make a column of yes and no for each answer",
     ),
     Shape(
         thread="kobotoolbox/formpack#6",
         what="several answers in one cell",
         content=lines(cells(lambda d, _: ";".join(sorted(d.sample(["bus", "car", "walk"], d.randrange(1, 4)))))).encode(),
         kind="category",
-        asked="give each answer a column of yes and no",
+        asked="make a column of yes and no for each answer",
     ),
     Shape(
         thread="DataS-DHSC/consultations#10",
@@ -539,14 +539,14 @@ SHAPES = [
         what="lists with commas and blanks",
         content=lines(cells(lambda d, _: quoted(", ".join(sorted(d.sample(["01", "02", "03"], d.randrange(1, 4))))))).encode(),
         kind="category",
-        asked="give each answer a column of yes and no",
+        asked="make a column of yes and no for each answer",
     ),
     Shape(
         thread="akvo/akvo-flow#282",
         what="answers with bars between them, in a file with commas",
         content=lines(cells(lambda d, _: "|".join(sorted(d.sample(["eat", "cook", "wash"], d.randrange(1, 4)))))).encode(),
         kind="category",
-        asked="give each answer a column of yes and no",
+        asked="make a column of yes and no for each answer",
     ),
     Shape(
         thread="ropensci/qualtRics#381",
