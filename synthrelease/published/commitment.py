@@ -45,7 +45,7 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
         yield "the error of values that come from a noisy fitted line (their intervals are estimates)"
     which, drawn_from = "that the configuration", document.selection.configurations
     if drawn_from > 1:
-        which = f"which of the {drawn_from} configurations was drawn, and that it"
+        which = f"that the stated one of the {drawn_from} configurations was drawn, and that it"
     yield f"{which} made these rows: somebody could have invented rows that fit the bins, the rules and the counts"
     if MEASUREMENTS in document.files:
         yield "that the noisy tables count the private file: somebody could have invented counts that fit the number of rows"
@@ -58,7 +58,7 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
         yield "the results of attacks on public rows before the release"
     yield "which versions of programs made the run"
     fixed = {} if document.first_run else document.fixed_parts
-    tables = ", ".join(f"[{name}]{' (but for its plan)' * (name in fixed)}" for name in words if name != "card")
+    tables = ", ".join(f"[{name}]{' (except its plan)' * (name in fixed)}" for name in words if name != "card")
     yield f"the publisher's texts and settings outside the specification: the card, {tables}"
 
 

@@ -150,7 +150,7 @@ class MembersPart(Part):
     @model_validator(mode="after")
     def _of_its_columns(self) -> MembersPart:
         if not set(self.whole) <= set(self.columns) or self.least > self.most:
-            raise ValueError("members: a column is no column of members, or the largest number is below the smallest")
+            raise ValueError("members: a column is not a column of members, or the largest number is below the smallest")
         return self
 
     @classmethod

@@ -239,7 +239,7 @@ def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None
     first = made.criteria[0].model_copy(update={"threshold": 0.1})
     (tmp_path / "c.json").write_bytes(made.model_copy(update={"criteria": [first, *made.criteria[1:]]}).dumped())
     found = problems(verify_files(rich_bundle(), commitment=tmp_path / "c.json"))
-    assert found == "release.json: criteria: their names, kinds, thresholds and epsilons do not equal the commitment c.json"
+    assert found == "release.json beside the commitment c.json: criteria: names, kinds, thresholds or epsilons differ"
     (tmp_path / "c.json").write_bytes(b"{}")
     with pytest.raises(InputError, match="expected a commitment as `synthrelease commit` writes it.*: field required"):
         verify_files(rich_bundle(), commitment=tmp_path / "c.json")

@@ -204,9 +204,9 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
                 yield f"schema: column {column.name!r}: bin {bin_.label!r}: it contains more than missing values"
             continue
         if (bin_.categories is None) == (column.kind == "category"):
-            yield f"schema: column {column.name!r}: bin {bin_.label!r}: a category has no edges, a number no categories"
+            yield f"schema: column {column.name!r}: bin {bin_.label!r}: a category has no edges, a bin of numbers no categories"
         elif column.kind != "category" and not _label_fits(bin_, column):
-            problem = "its edges do not agree with its label, or its representative value lies outside"
+            problem = "its edges contradict its label, or its representative value lies outside the bin"
             yield f"schema: column {column.name!r}: bin {bin_.label!r}: {problem}"
 
 

@@ -63,7 +63,7 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     for piece, node in nodes:
         for charge in node.planned():
             if (expected := piece_of(charge.charge())) != piece:
-                yield f"charge {charge.name!r}: it stands {_where(piece)}; it belongs {_where(expected)}"
+                yield f"charge {charge.name!r}: it is {_where(piece)}; it must be {_where(expected)}"
 
 
 def _where(piece: str | None) -> str:
@@ -136,7 +136,7 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         selected = private_selection(node.name, parts[0], selection, Fraction(node.delta_exact))
         if selected.rule == node.rule:
             return selected
-    raise ValueError("the parts below the selection are not the one round that the document describes")
+    raise ValueError("the parts below the selection differ from the round that the document describes")
 
 
 def _cost(charge: Charge) -> str:

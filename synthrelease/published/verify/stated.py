@@ -84,7 +84,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
     """
     whole = commitment.covers(document)
     problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
-    problems_told = tuple(f"release.json: {problem} the commitment {commitment.name}" for problem in problems)
+    problems_told = tuple(f"release.json beside the commitment {commitment.name}: {problem}" for problem in problems)
     scope = "" if whole else "plan over years, names, kinds and thresholds of the criteria "
     apart = "" if whole else " (the commitment does not contain the specification of this release)"
     summary = f"{scope}as committed to{apart}; compare this digest with the published one: {commitment.digest}"
@@ -124,45 +124,45 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
         released = _run(years.year, years.again)
-        yield f"series: this is {released}, and not {_run(planned.year, planned.again)}, which is the release of"
+        yield f"series: this is {released}; the commitment is for {_run(planned.year, planned.again)}"
     of_release, of_commitment = (
         [(criterion.name, criterion.kind, criterion.threshold) for criterion in source.criteria] for source in (document, part)
     )
     if of_release != of_commitment:
-        yield "criteria: their names, kinds and thresholds do not equal"
+        yield "criteria: names, kinds or thresholds differ"
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
     """Yield the differences in the facts that are fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
-        yield f"specification: its digest is not {part.specification[:16]}..., which is the digest in"
+        yield f"specification: the digest should be {part.specification[:16]}..."
     program = document.versions.get("synthrelease", document.written_by)
     if program != part.program:
-        yield f"versions: synthrelease {program} made the release, and not synthrelease {part.program} as in"
+        yield f"versions: synthrelease {program} made the release; the commitment names synthrelease {part.program}"
     if document.charges != part.charges:
-        yield "charges: they do not equal the charges in"
+        yield "charges: the charges differ"
     if document.selection != part.selection:
-        yield "selection: it does not equal the selection in"
+        yield "selection: the settings of the selection differ"
     figures = [
         (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in document.criteria
     ]
     if figures != [
         (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in part.criteria
     ]:
-        yield "criteria: their names, kinds, thresholds and epsilons do not equal"
+        yield "criteria: names, kinds, thresholds or epsilons differ"
 
 
 def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
     years = _years(document)
     if part.years is None:
         if years is not None:
-            yield "series: there is a plan over years, which is missing in"
+            yield "series: only release.json has a plan over years"
         return
     values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
     if values is None or any(values[name] != value for name, value in plan.items()):
-        yield "series: the plan over years does not equal the plan in"
+        yield "series: the plans over years differ"
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:

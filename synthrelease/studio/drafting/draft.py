@@ -156,7 +156,7 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
 def _check_free(paths: Iterable[Path]) -> None:
     for path in filter(os.path.lexists, paths):
         done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
-        raise OutputError(f"{path}: expected no such file, found one. {done}")
+        raise OutputError(f"{path}: this file exists already. {done}")
 
 
 @one_thread

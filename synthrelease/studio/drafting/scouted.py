@@ -104,7 +104,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except FileExistsError:
-            raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten.") from None
+            raise OutputError(f"{path}: this file exists already. Nothing was overwritten.") from None
     became = tuple(
         (drafted.column.name, f"{drafted.n_bins} bins" if drafted in kept else "left out: one bin") for drafted in bins
     )

@@ -254,12 +254,12 @@ EDITS = {
     "other bins": (
         ("schema", 1, "bins", 0, "below"),
         4,
-        "its edges do not agree with its label, or its representative value lies outside",
+        "its edges contradict its label, or its representative value lies outside the bin",
     ),
     "another label": (
         ("schema", 1, "bins", 0, "label"),
         "1-3",
-        "its edges do not agree with its label, or its representative value lies outside",
+        "its edges contradict its label, or its representative value lies outside the bin",
     ),
     "a category that is not in the table": (
         ("schema", 0, "bins", 0, "label"),
