@@ -59,7 +59,7 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:
         actual = f"{wide} columns: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-        problems.add("members.most", f"{MOST_COLUMNS}, of a root and its members together", actual)
+        problems.add("members.most", f"{MOST_COLUMNS}; columns of roots and of members count", actual)
 
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:

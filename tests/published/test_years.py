@@ -305,7 +305,7 @@ def test_a_card_adds_no_plan_and_takes_none_away(tmp_path: Path, one_release: Re
 
 def test_what_nobody_checks_names_the_plan_only_where_the_specification_has_none(two_years: tuple[Path, Path]) -> None:
     files = given(two_years[0])
-    for found, told in ((files, "[series] (but for its plan)"), (of_version(files, "1.0.0"), "[series], ")):
+    for found, told in ((files, "[series] (except its plan)"), (of_version(files, "1.0.0"), "[series], ")):
         (words,) = [sentence for sentence in verify_files(found).beyond if "the publisher's texts" in sentence]
         assert told in words
 
