@@ -65,7 +65,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     spec = load_spec(config)
     assert spec.plan.total.epsilon == LAW.price(Fraction("10.5")) < 2 * Fraction("10.5")
     told = " ".join(CliRunner().invoke(app, ["plan", str(config)]).stdout.split())
-    assert "a hidden number of rounds, 1 with probability 0.2, 2 with probability 0.8" in told
+    assert "a hidden number of rounds (1 with probability 0.2, 2 with probability 0.8" in told
     assert "Keep the number of rounds and the duration of the run secret" in told
     assert (
         "share of accepted rounds: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told
