@@ -3,10 +3,11 @@
 `init` and `scout` read a codebook in one of three forms.
 
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
-to meanings. `min` and `max` among the values say that the column holds numbers. Instead of such an object, an entry may be only
-the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number", "code", "text" or
-"date") states the kind of the column. `limits` is a list of numbers, and a bin always begins at each of these numbers. Dates
-have `min` and `max` such as 2020-01-31, and a `format` such as "%d.%m.%Y" if the file writes them otherwise.
+to meanings. `min` and `max`, in the entry or among its values, say that the column holds numbers. Instead of such an object, an
+entry may be only the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number",
+"code", "text" or "date") states the kind of the column. `missing` is a list of codes for a missing answer; the codes of a key
+identify nobody. `limits` is a list of numbers, and a bin always begins at each of these numbers. Dates have `min` and `max`
+such as 2020-01-31, and a `format` such as "%d.%m.%Y" if the file writes them otherwise.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min`, `max` and `format`.
@@ -291,29 +292,43 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         return CodebookEntry(description=_line(about))
     if not isinstance(about, dict):
         raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
-    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind", "limits", "format"} & set(
-        about
-    )
+    missing = stated if isinstance(stated := about.get("missing"), list) else None
+    described = about.keys() & {
+        "description",
+        "values",
+        "details",
+        "link",
+        "label",
+        "labels",
+        "codes",
+        "kind",
+        "limits",
+        "format",
+    }
     kind = _kind(about.get("kind"))
-    values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
-    if not described:
+    values: Mapping[str, Any] = next(
+        (about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), {}
+    )
+    if not described and missing is None:
         values = about
     limits = [*map(_number, stated if isinstance(stated := about.get("limits", []), list) else [None])]
     if None in limits:
         raise _UnreadableCodebook(f"expected a list of numbers as limits of the column {name!r}, found something else")
-    labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
-    low, high = _bounds(values or {})
+    labels = {str(code): _line(str(text)) for code, text in values.items() if code not in _RANGE}
+    labels = dict.fromkeys(map(str, missing or ()), "missing") | labels
+    ends = {**about, **values}
+    low, high = _bounds(ends)
     return CodebookEntry(
         description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
         labels=labels,
-        missing=no_answers(labels),
-        number=kind in ("number", "integer") or (not kind and any(end in (values or {}) for end in _RANGE)),
+        missing=no_answers(labels) | {*map(str, missing or ())},
+        number=kind in ("number", "integer") or (not kind and any(end in ends for end in _RANGE)),
         code=kind in ("code", "text"),
         whole=kind == "integer",
         low=low,
         high=high,
         limits=tuple(limit for limit in limits if limit is not None),
-        dates=_dates(kind, {**(values or {}), "format": about.get("format")}),
+        dates=_dates(kind, ends),
     )
 
 

@@ -106,7 +106,7 @@ class ScoutDocument(Part):
     title : title of the scout.
     rows : number of rows of the private file, published exactly. With a key, number of persons; one row of each person was
         counted.
-    unit, key, first_by : the unit of protection, as in [unit] of the release's configuration.
+    unit, key, first_by, missing_keys : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
         (`privacy.cap.Cap`).
     tables_exact : cost of all tables. The rest of the cost of the scout is for the measure of dependence.
@@ -123,6 +123,7 @@ class ScoutDocument(Part):
     unit: str
     key: str | None
     first_by: list[str] | Literal["random"]
+    missing_keys: list[str] = []
     epsilon_exact: ExactText
     delta_exact: ExactText
     rho_exact: ExactText

@@ -98,10 +98,11 @@ class Scouting:
         key = None if request.unit == "row" else request.unit
         own = [key] if key is not None and key in book.entries else []
         columns = scouted_columns(book.entries, request.only, (*request.leave_out, *own))
+        missing_keys = [code for name in own for code in sorted(book.entries[name].missing)]
         written = {name: getattr(request, name) for name in ("delimiter", "encoding", "decimal")}
         policy = valid(InputTable, written | {"fixed_width": book.positions}, "the command")
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
-        unit = valid(UnitTable, {"key": key, "first_by": order} if key else {}, "the command")
+        unit = valid(UnitTable, {"key": key, "first_by": order, "missing_keys": missing_keys} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
             raise InputError(
                 "--first-by orders the rows of a person: expected columns or random with --unit KEY, and nothing without "
@@ -393,6 +394,7 @@ def _document(scouting: Scouting, rows: int, parts: list[ScoutedPart], figure: D
         unit=unit.name,
         key=unit.key,
         first_by="random" if unit.first_by == "random" else list(unit.first_by),
+        missing_keys=list(unit.missing_keys),
         tables_exact=str(scouting.tables),
         input=policy.model_dump(mode="json", include=WRITTEN, exclude_none=True),
         columns=parts,

@@ -157,7 +157,7 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Raise InputError if the scout in the folder that [scout] names differs in its document, cap, key or order of rows."""
+    """Raise InputError if the scout in the folder that [scout] names differs in its document, cap, keys or order of rows."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
@@ -166,13 +166,14 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
         scout = json.loads(content) if hashlib.sha256(content).hexdigest() == table.document else {}
         names = ("epsilon", "delta", "rho", "rare", "tests")
         cap = Cap(**{name: Fraction(scout[f"{name}_exact"]) for name in names})
-        agrees = cap == table.cap and (scout["key"], scout["first_by"]) == (unit.key, unit.first_by)
+        of_persons = scout["key"], scout["first_by"], scout.get("missing_keys", [])
+        agrees = cap == table.cap and of_persons == (unit.key, unit.first_by, [*unit.missing_keys])
     except (ValueError, LookupError, TypeError):
         agrees = False
     if not agrees:
         raise InputError(
-            f"{file}: expected the scout that [scout] states, with its SHA-256, cap, [unit] key and first_by; found "
-            f"{'another scout' if content else 'no such file'}. Nothing was spent."
+            f"{file}: expected the scout that [scout] states, with its SHA-256, cap, and key, missing_keys and first_by of "
+            f"[unit]; found {'another scout' if content else 'no such file'}. Nothing was spent."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import CodebookEntry, read_codebook
+from synthrelease.scouting.scout import Scouting
+from synthrelease.sources.source import Source
+from synthrelease.spec.requests import ScoutRequest
 
 SEX = CodebookEntry(
     description="Sex of the person", labels={"1": "Male", "2": "Female", "9": "Unknown"}, missing=frozenset(["9"])
@@ -116,6 +120,25 @@ def test_a_codebook_in_csv_has_kinds_and_bounds(tmp_path: Path) -> None:
     assert read_codebook(written(tmp_path, born)).entries["week"].limits == (28, Fraction(75, 2))
     names = "column,kind\nage,integer\njob,text\n"
     assert [entry.whole for entry in read_codebook(written(tmp_path, names)).entries.values()] == [True, False]
+
+
+@pytest.mark.parametrize("beside", [{}, {"kind": "integer"}, {"description": "Age"}, {"missing": ["999"]}])
+def test_bounds_stand_in_the_entry_or_among_its_values(tmp_path: Path, beside: dict[str, object]) -> None:
+    for stated in ({"min": 0, "max": 99}, {"values": {"min": 0, "max": 99}}):
+        age = read_codebook(written(tmp_path, json.dumps({"age": {**beside, **stated}}))).entries["age"]
+        assert (age.number, age.low, age.high, age.missing) == (True, 0, 99, frozenset(beside.get("missing", ())))
+    codes = {"1": "yes", "2": "no", "missing": "not known"}  # a list of codes alone may have a code "missing"
+    assert read_codebook(written(tmp_path, json.dumps({"ill": codes}))).entries["ill"].labels == codes
+
+
+def test_the_missing_codes_of_a_key_identify_nobody(tmp_path: Path) -> None:
+    """The scout counts one row of each person, so rows with such a code must not count as one person."""
+    book = {"patient": {"kind": "text", "missing": ["0", 99999]}, "age": {"min": 0, "max": 99}, "ill": {"1": "yes", "2": "no"}}
+    path, places = written(tmp_path, json.dumps(book)), {"data": Source.of(tmp_path), "ledger": tmp_path, "out": tmp_path}
+    request = ScoutRequest(codebook=path, cap="2", delta="1e-9", rows=9, unit="patient", first_by=("age",), **places)
+    scouting = Scouting.of(request)
+    assert (scouting.unit.missing_keys, [column.name for column in scouting.columns]) == (("0", "99999"), ["age", "ill"])
+    assert Scouting.of(replace(request, unit="row", first_by=())).unit.missing_keys == ()
 
 
 def test_a_codebook_has_dates_with_bounds_and_a_format(tmp_path: Path) -> None:

@@ -266,13 +266,14 @@ def test_with_a_key_one_row_of_each_person_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
     towns = {1: "North", 2: "Hamlet"}
     lines = [f"{person},{day},{person % 2 + 1},{20 + person % 60},{towns[day]}" for person in range(ROWS) for day in (1, 2)]
-    path.write_text("\n".join(["person,day,sex,age,town", *lines]) + "\n")
-    unit = UnitTable(key="person", first_by=["day"])
+    path.write_text("\n".join(["person,day,sex,age,town", *lines, *["none,1,1,50,North"] * 99]) + "\n")
+    unit = UnitTable(key="person", first_by=["day"], missing_keys=("none",))
     document = measured(asked(columns=COLUMNS[:3], unit=unit), Source.of(path), NoNoise())
     assert document.columns[2].counts == {"North": ROWS, "": 0}
     assert document.rows == ROWS
     assert document.columns[1].counts == {"1": ROWS // 2, "2": ROWS // 2, "": 0}
-    assert (document.key, document.first_by) == ("person", ["day"])
+    assert (document.key, document.first_by, document.missing_keys) == ("person", ["day"], ["none"])
+    assert b"Rows whose key is\nnone identify nobody" in files_of(document)["README.html"]
 
 
 def test_rare_days_are_counted_and_drafted_by_month(tmp_path: Path) -> None:
@@ -490,6 +491,7 @@ def test_release_compares_the_folder_of_the_scout(made: tuple[Path, ScoutDocumen
         (table.model_copy(update={"document": "ab" * 32}), spec.unit),
         (table.model_copy(update={"folder": "nowhere"}), spec.unit),
         (table, UnitTable(key="person", first_by=["day"])),
+        (table, spec.unit.model_copy(update={"missing_keys": ("0",)})),
     ]
     for other, unit in changed:
         with pytest.raises(InputError, match="Nothing was spent"):

@@ -120,6 +120,7 @@ def _configuration(
     unit = {"name": document.unit, "records_per_person": 1}
     if document.key is not None:
         unit |= {"key": document.key, "first_by": document.first_by}
+        unit |= {"missing_keys": document.missing_keys} if document.missing_keys else {}
     columns = "\n".join(
         _column(drafted, names[drafted.column.name], _repeats(drafted.column.name, document)) for drafted in kept
     )
