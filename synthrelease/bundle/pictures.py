@@ -158,7 +158,7 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
     return drawn(
         "heat_map.html",
         key=f"{prefix}pair-{across + 1}-{down + 1}",
-        title=f"{names[1].capitalize()} by {names[0]}",
+        title=f"{names[1]} by {names[0]}",
         description=f"For each bin of {names[0]} (left to right), the shares of the bins of {names[1]} (top to bottom). A "
         f"darker colour is a larger share; the darkest is {share(highest, 0)}{' or more' if beyond else ''}.",
         bottom=bottom,

@@ -119,7 +119,7 @@ def command_words(request: object) -> list[str]:
         elif value is True:
             words.append(flags(field.name, option)[-1])
         else:
-            values = [_with_commas(value)] if option.comma else value if isinstance(value, tuple) else [value]
+            values = [with_commas(value)] if option.comma else value if isinstance(value, tuple) else [value]
             words += [word for value in values for word in (flags(field.name, option)[-1], str(value))]
     return [*arguments, *words]
 
@@ -129,7 +129,8 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip())
 
 
-def _with_commas(names: Sequence[str]) -> str:
+def with_commas(names: Sequence[str]) -> str:
+    """Return a text from which `names_in` returns these names."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()

@@ -831,7 +831,7 @@ def number(text: str) -> str:
 
 def first_rows(order: str) -> str:
     """Return the setting `first_by` as TOML: "random", or a list of the columns that order the rows of a person."""
-    return toml(order if order == RANDOM else order.split(", "))
+    return toml(order if order == RANDOM else [*names_in(order)])
 
 
 FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {

@@ -144,7 +144,8 @@ WORDS = ("title", "description", "acceptance")
 
 
 def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
-    """Draft both files again, as `init --important` does, with the released columns, the limit and the steward's texts.
+    """Draft both files again, as `init --important` does, with the released columns, the limit and the steward's texts and
+    rules.
 
     Parameters
     ----------
@@ -178,14 +179,20 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         configuration, acceptance = (path.read_bytes() for path in paths)
     if made.codelists:
         raise InputError("The draft needs lists of codes in files of their own. Draft again with `synthrelease init`.")
-    edits = list(_own_words(tables, toml_tables(configuration, files.path)))
+    drafted = toml_tables(configuration, files.path)
+    without_rules = with_rules = changed(files.path, configuration, list(_own_words(tables, drafted)))
+    for edit in _own_rules(tables, drafted):
+        with_rules = changed(files.path, with_rules, [edit])
     texts = files.texts()
+    tried = replace(texts, configuration=without_rules, acceptance=acceptance)
     try:
-        files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
+        files.replace(texts, replace(tried, configuration=with_rules))
     except SpecError as error:
         problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
-        raise InputError(f"One of your texts does not fit the new draft: {' '.join(problems)} Remove it first.") from None
-    leave(files.spec(files.texts()), "draft", made.n_used, made.strengths)
+        raise InputError(
+            f"One of your texts or rules does not fit the new draft: {' '.join(problems)} Remove it first."
+        ) from None
+    leave(files.spec(tried), "draft", made.n_used, made.strengths)  # nobody tried the draft with the steward's rules
 
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
@@ -197,6 +204,16 @@ def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterato
         table = tables["columns"][name]
         words |= {("columns", name, key): table[key] for key in (*KEPT, "bounds_by") if key in table}
     yield from (Edit(path=path, toml=str(text) if isinstance(text, date) else toml(text)) for path, text in words.items())
+
+
+def _own_rules(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
+    """Yield the edits that copy the steward's rules into a draft. Such rules have a reason, or are for the private file, unlike
+    rules that drafts suggest.
+    """
+    places = {rule["never"]: place for place, rule in enumerate(drafted.get("rules", ()))}
+    for rule in tables.get("rules", ()):
+        if rule.get("why") or "raw" in rule.get("applies_to", ("raw",)):
+            yield Edit(path=("rules", places.setdefault(rule["never"], len(places))), toml=toml(rule))
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:

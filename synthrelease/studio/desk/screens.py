@@ -23,6 +23,7 @@ from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.selection import nothing_where
 from synthrelease.settings.reading import ConfigurationFile
+from synthrelease.spec.arguments import with_commas
 from synthrelease.spec.members import members_in_words
 from synthrelease.spec.record import guarantee_in_words
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -316,6 +317,8 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
     return {
         "unit": unit,
         "records": str(unit.records) if unit.answered else "",
+        "order": with_commas(unit.order),
+        "missing_keys": with_commas(unit.missing_keys),
         "unanswered": not unit.answered and not unit.key,
         "words": words,
         "members": linked,

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,9 @@ from synthrelease.bundle.write import commitment
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.record import guarantee_in_words
 from synthrelease.studio.desk.files import DeskFiles, Rehearsals
-from synthrelease.studio.desk.pages import MOST_BYTES, SCREENS, Desk, application
+from synthrelease.studio.desk.pages import MOST_BYTES, SCREENS, Desk, _own_rules, application
 from synthrelease.studio.desk.pages import Opened as Started
+from synthrelease.studio.drafting.toml_edit import edited
 from tests.conftest import ROOT
 from tests.helpers.drafts import write_draft
 from tests.studio.desk.opened import ORIGIN, Opened
@@ -60,14 +62,24 @@ def test_an_edit_writes_one_line_that_loads_and_undo_restores_the_text(opened: O
 
 
 @pytest.mark.parametrize(
-    ("typed", "expected"), [("0, 99999", ("0", "99999")), (" 0,99999,", ("0", "99999")), ("n.a.", ("n.a.",)), ("", ())]
+    ("typed", "expected", "shown"),
+    [
+        ("0, 99999", ("0", "99999"), "0,99999"),
+        (" 0,99999,", ("0", "99999"), "0,99999"),
+        ('"not known, foreign", 0', ("not known, foreign", "0"), '"not known, foreign",0'),
+        ("", (), ""),
+    ],
 )
-def test_missing_keys_are_separated_by_commas_with_or_without_blanks(opened: Opened, typed: str, expected: tuple) -> None:
+def test_missing_keys_are_separated_by_commas_with_or_without_blanks(
+    opened: Opened, typed: str, expected: tuple, shown: str
+) -> None:
     text = opened.config.read_text(encoding="utf-8")
     with_key = text.replace("[unit]\n", '[unit]\nkey = "mother"\nfirst_by = "random"\nmissing_keys = ["-1"]\n')
     opened.config.write_text(with_key, encoding="utf-8")
     assert opened.write("people", "missing_keys", value=typed).status_code == 303
     assert load_spec(opened.config).unit.missing_keys == expected
+    page = html.unescape(opened.browser.get("/people").text)
+    assert f'value="{shown}"' in page.partition("Keys that identify nobody")[2][:400]
 
 
 @pytest.mark.parametrize(
@@ -420,6 +432,7 @@ def test_what_the_register_is_for_drafts_both_files_anew_and_keeps_the_words(tmp
     assert desk.write("people", "records_per_person", value="1").status_code == 303
     assert desk.write("columns", "description:parity", value="Births so far").status_code == 303
     assert desk.write("signoff", "card:contact", value="office@example.org").status_code == 303
+    config.write_text(config.read_text().replace("rules = [", 'rules = [{ never = "parity > 11", why = "Not seen" }, ', 1))
     before = desk.bytes()
     assert desk.write("questions", "important").status_code == 422
     assert desk.write("questions", "important", first="is_female").status_code == 303
@@ -434,6 +447,24 @@ def test_what_the_register_is_for_drafts_both_files_anew_and_keeps_the_words(tmp
         "office@example.org",
         1,
     )
-    assert "files were changed" not in desk.browser.get("/signoff").text
+    assert "Not seen" in [rule.why for rule in spec.rules]
+    assert "have changed since a draft tried them: " in html.unescape(desk.browser.get("/signoff").text)  # the rule is untried
     assert desk.write("questions", "undo").status_code == 303
     assert desk.bytes() == before
+
+
+def test_rules_of_the_steward_are_copied_into_a_new_draft() -> None:
+    """Rules that a draft suggested follow its bins, so the new draft suggests them again, or others."""
+    suggested = 'rules = [\n  { never = "a < 1", applies_to = ["synthetic"] },  # 662\n]\n'
+    own = [{"never": "b < 2", "why": "No one can."}, {"never": "c > 3"}, {"never": "d > 4", "applies_to": ["raw"]}]
+    old = {"rules": [*own, {"never": "e < 5", "applies_to": ["synthetic"]}]}
+    for start, kept in ((suggested, ["a < 1"]), ("rules = []  # impossible\n", [])):
+        text = start
+        for edit in _own_rules(old, tomllib.loads(start)):
+            text = edited(text, [edit])
+        rules = tomllib.loads(text)["rules"]
+        assert rules[len(kept) :] == own
+        assert [rule["never"] for rule in rules[: len(kept)]] == kept
+        assert text.count("#") == 1  # the comments stay
+    (again,) = _own_rules({"rules": [{**own[0], "never": "a < 1"}]}, tomllib.loads(suggested))
+    assert again.path == ("rules", 0)
