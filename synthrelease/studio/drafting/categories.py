@@ -336,9 +336,15 @@ _BETWEEN = re.compile(
     r"(?<=\d)\s*[^\W\d]*?\s*(?:-|–|—|to|bis|à|a|y|and|und|et|\.\.+)\s+?(?:under |unter )?[$€£]?(?=\d)"
     r"|(?<=\d)[-–—][$€£]?(?=\d)"
 )
+_NUMBER_WORDS = {word: str(i) for i, words in enumerate(WORDS["ranges"]["numbers"]) for word in words.split("|")}
+_NUMBER_WORD = re.compile(rf"\b({'|'.join(_NUMBER_WORDS)})\b")
+_END = re.compile(r"\s*(-?\d+(\.\d+)?|[-+]?inf)\s*")
 _BRACKETS = re.compile(r"[\[(](.+?)[,;](.+?)[\])]")
-_NUMBERED = re.compile(rf"({'|'.join(WORDS['scales']['nouns'])})s?")
 _ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5", "vi": "6"}
+_NUMBERED = re.compile(
+    rf"({'|'.join(WORDS['scales']['nouns'])})s? (?P<number>\d+|{'|'.join(_ROMAN)})(?P<letter>[a-d])?"
+    r"( ?(-|to|and|und|et|y) ?\d+[a-d]?)?"
+)
 _SCALES = [
     {word: i for i, step in enumerate(steps.split(" < ")) for word in step.split("|")} for steps in WORDS["scales"]["steps"]
 ]
@@ -358,13 +364,16 @@ def in_their_order(texts: Collection[str]) -> list[str] | None:
     --------
     >>> in_their_order(["5 to 14", "under 5", "65+", "15 to 64"])
     ['under 5', '5 to 14', '15 to 64', '65+']
+    >>> in_their_order(["two", "three or more", "none", "one"])
+    ['none', 'one', 'two', 'three or more']
     >>> in_their_order(["agree", "strongly disagree", "neutral", "disagree"])
     ['strongly disagree', 'disagree', 'neutral', 'agree']
     >>> in_their_order(["north", "south", "low"])
     """
     if len(texts) < 3:
         return None
-    words = {text: " ".join(bare(text).casefold().replace("_", " ").split()) for text in texts}
+    with_ranges = {text: re.sub(r"(?<=\d)_(?=\d)", "-", bare(text)) for text in texts}
+    words = {text: " ".join(word.casefold().replace("_", " ").split()) for text, word in with_ranges.items()}
     unnumbered = {text: re.sub(r"^\(?\d{1,2}[.):]?\s*[-=.):]?\s+", "", word) for text, word in words.items()}
     undotted = {text: word.rstrip(".") for text, word in words.items()}
     ranks = _of_ranges(words) or _of_lists(undotted, _CALENDARS) or _of_lists(unnumbered, _SCALES)
@@ -384,7 +393,12 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
     ranges, units, n_wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
     for text, word in words.items():
         if bracketed := _BRACKETS.fullmatch(word):
+            if all(map(_END.fullmatch, bracketed.groups())):  # such as (-1,0] and (59,inf]
+                ranges[text], n_wide = (float(bracketed[1]), float(bracketed[2])), n_wide + 1
+                continue
             word = f"{bracketed[1]} - {bracketed[2].strip()}"
+        word = re.sub(r"(?<=[^\W\d])(?=\d)", " ", word)  # Eurostat writes y_ge65 and e10_49
+        word = _NUMBER_WORD.sub(lambda match: _NUMBER_WORDS[match[0]], word)
         word = re.sub(r"(?<=\d)\s*(<=?|≤)$", "+", word)  # 55<= means 55 and more
         word = "under 0" if word in WORDS["ranges"]["nothing"] else _BETWEEN.sub(" - ", word)
         amounts = [float(re.sub(r"[ ,.'](?=\d{3}(\D|$))", "", amount).replace(",", ".")) for amount in _AMOUNT.findall(word)]
@@ -399,7 +413,8 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
             rest = rest.replace(bound[0], " ")
         units.add(frozenset(unit.rstrip("s")[:4] for unit in re.findall(r"[^\W\d]+", rest)))
     top_coded = 0 < n_wide <= 2 and n_wide == sum(map(math.isinf, sum(ranges.values(), ())))  # 0, 1, 2, ..., 89, 90+
-    if (n_wide < len(ranges) / 2 and not top_coded) or len(units - {frozenset()}) > 1:
+    in_words = all(map(_NUMBER_WORD.search, words.keys() - WORDS["ranges"]["nothing"]))
+    if (n_wide < len(ranges) / 2 and not top_coded and not in_words) or len(units - {frozenset()}) > 1:
         return None
     apart = all(low[1] <= high[0] or high[0] == -math.inf for low, high in pairwise(sorted(ranges.values())))
     return ranges if apart else None
@@ -412,12 +427,15 @@ def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> R
 
 
 def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
-    """Return the number of each text such as "grade 2" or "stage III"; None if a text has a different form."""
-    parts = {text: word.rpartition(" ") for text, word in words.items()}
-    digits = {text: _ROMAN.get(digit, digit) for text, (_, _, digit) in parts.items()}
-    if not all(_NUMBERED.fullmatch(noun) and digits[text].isdigit() for text, (noun, _, _) in parts.items()):
+    """Return the number of each text such as "grade 2", "stage III" or "ISCED 5A"; None if a text has a different form."""
+    steps = {text: _NUMBERED.fullmatch(word) for text, word in words.items()}
+    ranks = {text: (step["number"], step["letter"] or "") for text, step in steps.items() if step}
+    if len(ranks) < len(words):
         return None
-    return {text: float(digit) for text, digit in digits.items()}
+    return {
+        text: float(_ROMAN.get(number, number)) + (ord(letter) / 1000 if letter else 0)
+        for text, (number, letter) in ranks.items()
+    }
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:

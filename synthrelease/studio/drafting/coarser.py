@@ -22,6 +22,7 @@ from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
 
 FEW_CATEGORIES = 6
 _KEEPS = "; this draft keeps the "
+_RARE = "rare codes with a label are in"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,12 +145,12 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
     rare = [text for text in candidates if text not in frequent]
     if len(rare) < 2 or any(code.spellings for code in codes.values()):
         return column
-    with_label = [codes[text].label for text in rare if codes[text].label != text]
-    question = (
-        f"rare codes with a label are in {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a separate group"
-    )
+    with_label = [code.label for text, code in codes.items() if text not in frequent and code.label != text]
+    question = f"{_RARE} {OTHERS!r}: {listing(with_label, 5)}. To keep a code, list it as a separate group"
     remark = f"{column.remark.partition(_KEEPS)[0]}{_KEEPS}{which}"
-    return replace(column, kind="code", common=frequent, remark=remark).asking(question if with_label else "")
+    # wider bins ask again, about all rare codes
+    doubts = "; ".join(doubt for doubt in column.doubt.split("; ") if not doubt.startswith(_RARE))
+    return replace(column, kind="code", common=frequent, remark=remark, doubt=doubts).asking(question if with_label else "")
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:

@@ -63,6 +63,7 @@ from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 # is frequent.
 OLDEST = 125  # Larger numbers are no ages in years
 _FILLED = 40
+_FULL = 0.6  # Codes with decimals leave out more of the numbers in their range
 _FEW = 20  # More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number
 _RATHER_FEW, _VERY_FEW = 8, 5
 _MANY = 50  # Numbers with gaps are taken for codes if there are at least this many rows per distinct number
@@ -180,6 +181,10 @@ def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Ord
     # the distance of an airport has gaps and tells the airport, as a code does
     if order.tells and len(values) > _FEW and _named_a_quantity(answers) and not PARTS["named"].search(answers.source):
         order = replace(order, of_groups=True)
+    # an equivalised size such as 1.8 tells the number of members; codes with decimals, such as 01.11, leave gaps
+    if not answers.are_whole and len(values) > _FEW and _filled(values) > _FULL:
+        order = replace(order, of_groups=True)
+        yield -1.5, "numbers with fractions fill the range"
     yield from _of_numbers(answers, values, rows, of_groups=order.of_groups)
     yield from _of_others(order, len(values))
 
@@ -533,12 +538,18 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
     """Return the columns without further design weights, because [design] accepts only one design weight. Replicate weights are
     left out, too.
 
-    The first weight stays. If a file has weights of persons and of households, the weight of persons stays, because most rows
-    are persons.
+    The first weight stays. If a file has weights of persons and of households or firms, the weight of persons stays, because
+    most rows are persons.
     """
     weights = [column for column in columns if column.weight]
-    weights.sort(key=lambda column: bool(NAMES["household"].search(words_in(f"{column.source} {column.description}"))))
+    of_others = (NAMES["household"], NAMES["institution"])
+    weights.sort(key=lambda column: any(n.search(words_in(f"{column.source} {column.description}")) for n in of_others))
     first, *others = [column.source for column in weights] or [""]
+    # a weight with a few whole numbers looks like a code, but its name begins as the name of another weight
+    if weight := NAMES["weight"].match(words_in(first)):
+        codes = [column for column in columns if column.kind == "code" and words_in(column.source).startswith(weight[0])]
+        unlabelled = [column for column in codes if all(code.label == text for text, code in column.codes.items())]
+        others += [column.source for column in unlabelled if not NAMES["group"].search(words_in(column.source))]
     because = (
         f"it looks like a second design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"
     )
@@ -587,8 +598,8 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
     if entry.number or entry.code:
         return Kind(codes=entry.code, because="the codebook says so")
     if sum(texts[text] for text in labels) >= 0.9 * answers.rows:
-        named_by = repr(answers.named_by) if answers.named_by else "the codebook"
-        return Kind(codes=True, because=f"{named_by} has labels for the codes")
+        labelled = f"{answers.named_by!r} has labels for the codes" if answers.named_by else "the codes have labels"
+        return Kind(codes=True, because=labelled)
     beginnings = {text.partition(".")[0] for text in texts}
     like_01_11 = any(begin[:1] == "0" for begin in beginnings) and {len(begin) for begin in beginnings} == {2}
     if like_01_11 or any(re.fullmatch(r"0\d+", text) for text in texts):
@@ -601,6 +612,8 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
     if len(values) <= 2:
         return Kind(codes=True, because="there are two values")
     without_gaps = len(values) >= 7 and len(values) == values[-1] - values[0] + 1
+    if _named_a_quantity(answers) and not answers.are_whole:
+        return Kind(codes=False, because="the name is that of a quantity, and the numbers have fractions")
     if without_gaps and 0 < len(labels) < len(values) / 2:
         return Kind(codes=False, because="only some of its values have labels, as on a scale")
     return number_or_code(answers, values, rows, order)
@@ -963,6 +976,7 @@ def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]
         drafted = numbers(answers, f"{column.name}_{part}", used_names, date=settings, bins=bins)
         if not isinstance(drafted, LeftOut):
             drafts.append(replace(drafted, remark=f"only the {part} of the date is used{unused}"))
+            unused = ""
     return drafts
 
 

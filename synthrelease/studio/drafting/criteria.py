@@ -629,10 +629,20 @@ def _about_gaps(
     """Yield rules about missing values, for example of a question that only some persons were asked.
 
     For each column with missing values, the rules refer to the column that explains most of the missing values. Columns without
-    missing values are preferred.
+    missing values are preferred. If several columns are missing in the same rows, one rule joins each of them to the column
+    with the fewest bins, and only this column has other rules.
     """
     columns = [i for i, name in enumerate(schema.names) if name not in without]
-    for answered in (i for i in columns if binnings[i].missing is not None):
+    with_gaps = [i for i in columns if binnings[i].missing is not None]
+    for answered in with_gaps:
+        block = [i for i in with_gaps if i == answered or _same_gaps(marginals.get((min(i, answered), max(i, answered))))]
+        leader = min(block, key=lambda i: binnings[i].present)
+        if leader != answered:
+            name, other = schema.names[leader], schema.names[answered]
+            never = f"({name} is missing and {other} is not missing) or ({name} is not missing and {other} is missing)"
+            gaps, rows = float(marginals.get((answered,))[binnings[answered].missing]), float(marginals.get((answered,)).sum())
+            yield Suggestion(never=never, columns=(name, other), expected=2 * gaps * (1 - gaps / rows))
+            continue
         rules_of = []
         for first in (i for i in columns if i != answered):
             counts = marginals.get((min(first, answered), max(first, answered)))
@@ -645,6 +655,11 @@ def _about_gaps(
         certain = [item for item in rules_of if item[2]]
         if certain:
             yield from max(certain, key=lambda item: item[:2])[2]
+
+
+def _same_gaps(counts: np.ndarray) -> bool:
+    """Return whether two columns, whose last bins have the missing values, are missing in the same rows."""
+    return bool(counts[-1, -1] and not counts[-1, :-1].any() and not counts[:-1, -1].any())
 
 
 def _of_gaps(

@@ -920,7 +920,7 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
     young = any(column.bins and column.bins.ages for column in wider)
     smaller = (
         f"In this draft the bins of {listing(column.name for column in wider)} were widened: each bin has "
-        f"{chosen.least}{' (persons under 20: a quarter of this)' * young}. Other drafts were fitted, too, and compared in the "
+        f"{chosen.least}{' (a quarter of this for ages under 20)' * young}. Other drafts were fitted, too, and compared in the "
         f"same bins: {alternatives}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))

@@ -56,6 +56,13 @@ IN_ORDER = (
     ["never", "rarely", "sometimes", "often", "always"],
     ["none", "mild", "moderate", "severe", "fatal"],
     ["Stage I", "Stage II", "Stage III", "Stage IV"],
+    ["E10_49", "E50_249", "E250_499", "E500_999", "E1000"],  # sizes of enterprises, as Eurostat writes them
+    ["Y_LT15", "Y15-24", "Y25-64", "Y_GE65"],
+    ["(-1,0]", "(0,5]", "(5,9]", "(9,14]", "(14,Inf]"],
+    ["None", "One", "Two", "Three", "Four or more"],
+    ["never", "once", "twice", "three times or more"],
+    ["eins", "zwei", "drei und mehr"],
+    ["ISCED 0 and 1", "ISCED 2", "ISCED 3 and 4", "ISCED 5A", "ISCED 5B"],
     ["Jan", "Feb", "Mar", "Dec"],
     ["Montag", "Dienstag", "Mittwoch", "Sonntag"],
     ["XS", "S", "M", "L", "XL"],
@@ -80,6 +87,8 @@ def test_the_words_say_the_order_whatever_the_order_of_the_file(texts: list[str]
         ["1-10", "5-20", "15-30"],  # ranges that overlap
         ["18<", "18-30", "30-40"],  # the first is 18 and more as it is written, and under 18 by its neighbours
         ["under 20", "5-14", "20+"],
+        ["one", "north", "south"],
+        ["DE11", "DE12", "DE13"],
         ["under 6 months", "6 to 11 months", "1-4 years"],  # two units
         ["1. France", "2. Spain", "3. Italy"],
         ["low", "high"],  # of two no order is needed
