@@ -1,9 +1,9 @@
 """Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
 
-A scout is a first, noisy look at the columns of a register without a public file. The charges of the release are chosen after
-the scout's results are known. So the guarantee is the cap, even if the release costs less. Gaussian parts share one budget.
-Pure parts have a separate epsilon, which is also fixed beforehand. With a delta of 0, all parts are pure, and their epsilons
-add up.
+A scout measures noisy tables of the columns of a register for which there is no public file. The charges of the release are
+chosen after the scout's results are known. So the guarantee is the cap, even if the release costs less. All Gaussian parts
+share one budget. The pure parts have a separate epsilon, which is also fixed before the scout. With a delta of 0, all parts are
+pure, and their epsilons add up.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Cap:
 
     Attributes
     ----------
-    epsilon, delta : the guarantee for scout and release together. The delta is 0 if both are pure.
-    rho : the cost of the scout, except for strings that no codebook lists. The scout is mu-Gaussian with rho = mu^2 / 2. The
-        cost is 0 for a pure scout.
-    rare : upper bound on the probability that a string of a single row is published, over all columns with strings that no
-        codebook lists.
-    tests : the epsilon that is reserved for pure parts of the release, such as its joint test. With delta 0, it is the epsilon
-        of the whole release.
+    epsilon, delta : the guarantee for the scout and the release together. The delta is 0 if both are pure.
+    rho : the cost of the scout. It does not include the delta for strings that no codebook lists. The scout is mu-Gaussian with
+        rho = mu^2 / 2. For a pure scout, `rho` is 0.
+    rare : upper bound on the probability that the scout publishes a string that only one row has. The bound covers all columns
+        with strings that no codebook lists.
+    tests : the epsilon reserved for pure parts of the release, such as its joint test. With delta 0, it is the epsilon of the
+        whole release.
 
     Raises
     ------
@@ -72,8 +72,8 @@ class Cap:
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta for texts that occur in only one of two neighbouring files: (1 + e^epsilon) times the
-        probability that such a text is published.
+        """Return the part of delta that pays for texts that only one of two neighbouring files contains. It is (1 + e^epsilon)
+        times the probability that such a text is published.
         """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
@@ -96,19 +96,17 @@ class Cap:
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that the tables of the scout share. The budget is an epsilon for a pure cap, and a rho
-        otherwise.
-        """
+        """Return the budget that all tables of the scout share: an epsilon for a pure cap, a rho otherwise."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
-        """Return the approximate standard deviation of the noise of numbers with this cost.
+        """Return the approximate standard deviation of the noise in numbers that are measured at this cost.
 
         Parameters
         ----------
-        cost : a part of `cost`, above 0. The cost is an epsilon for a pure cap, and a rho otherwise.
-        moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbours. The defaults are for
-            a table of counts.
+        cost : the part of `Cap.cost` that these numbers get, above 0: an epsilon for a pure cap, a rho otherwise.
+        moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbouring files. The defaults
+            are for a table of counts.
         """
         return math.sqrt(2) * moved[1] / cost if self.pure else moved[0] / math.sqrt(2 * cost)
 
@@ -126,11 +124,11 @@ class Cap:
 
 
 def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
-    """Return the cap as the charge of a scout and a release together.
+    """Return the charge of a scout and a release together, which is the cap.
 
     Raises
     ------
-    BudgetError : when a part is neither Gaussian nor pure, or the parts exceed the cap.
+    BudgetError : when a part is neither Gaussian nor pure, or when the parts exceed the cap.
     """
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:
@@ -171,8 +169,8 @@ def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
     """Return the smallest noisy count at which a string is published, for a column without a public list of strings. The counts
     of the column cost `rho`.
 
-    The second result is an upper bound on the probability that a text of a single row reaches this threshold. The threshold is
-    7 standard deviations, rounded up, plus 2.
+    The second result is an upper bound on the probability that a string that only one row has reaches this threshold. The
+    threshold is 7 standard deviations, rounded up, plus 2.
 
     Privacy
     -------

@@ -1,9 +1,9 @@
-"""Represent privacy costs as frozen values (`Charge`) that compose, and track which planned charges may still be spent
-(`Meter`).
+"""Represent privacy costs as immutable values (`Charge`) that can be composed, and track which planned charges may still be
+spent (`Meter`).
 
 All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
-(epsilon, delta), or as a Renyi curve (`privacy.curves`). Curves are added first. The sum is converted to an (epsilon, delta) at
-the root of a plan. Neighbouring tables differ in one record that is replaced by another; n is public.
+(epsilon, delta), or as a Renyi curve (`privacy.curves`). Curves are first added. The root of the plan converts the sum to an
+(epsilon, delta). Neighbouring tables differ in one record that is replaced by another; n is public.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
 ADDED = "sum of curves and of pure parts, stated at delta"
 GENERATION = "generation"
-"""The name of the charge of a fit. If all rounds share measurements, it is the name of the charge of these measurements. Other
-code recognises this charge by its name."""
+"""The name of the charge of a fit or, if all rounds share measurements, of these measurements. Other code recognises the charge
+by this name.
+"""
 ONE_ROUND = "one round"
-"""The name of the sum of the costs of one round."""
+"""The name of the charge that adds up all costs of one round."""
 MODELS = "models"
 """The name of the charge of all [[models]]."""
 JOINT_TEST = "joint test of all criteria"
@@ -39,11 +40,12 @@ REPLACING = "replacing a record: removing one and adding one"
 IN_PARALLEL = "in parallel: the largest over random pieces"
 TOGETHER = "one mechanism at the sum of its parts"
 WITHIN_CAP = "within a cap that was fixed before the scout"
-"""The composition rule by which a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
+"""The composition rule of a node that states a cap for its parts, as a name for programs (`Charge.rule`)."""
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """Return a number of at least 0 as an exact rational. A float is read as it is printed, so the float 0.1 becomes 1/10.
+    """Return a number of at least 0 as an exact rational. A float counts as the decimal that Python prints for it, so the float
+    0.1 becomes 1/10.
 
     Raises
     ------
@@ -71,8 +73,8 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Return a rational as a decimal text. An inexact decimal is rounded up in the tenth decimal place, so no cost is
-    understated.
+    """Return a rational as a decimal text. If the decimal is not exact, it is rounded up in the tenth decimal place, so no cost
+    is understated.
     """
     scaled = -((-value * 10**10) // 1)
     whole, digits = divmod(int(scaled), 10**10)
@@ -91,12 +93,12 @@ class Charge:
 
     Attributes
     ----------
-    name : unique among the leaves of a plan.
+    name : the name of the node. No other leaf of the same plan has this name.
     epsilon, delta : the total cost of the node. Both numbers are 0 if a curve states the cost.
     renyi : the Renyi curve of a node that states no (epsilon, delta); None for other nodes.
-    gaussian : whether a rho-zero-concentrated mechanism is also mu-Gaussian with rho = mu^2 / 2 (`privacy.curves`).
+    gaussian : whether the mechanism is mu-Gaussian with rho = mu^2 / 2, and not only rho-zero-concentrated (`privacy.curves`).
     because : the theorem or mechanism that proves the cost, in words.
-    reason : the steward's reason for this budget; empty if none was given.
+    reason : the steward's reason for this budget; empty if the steward gave none.
     rule : the composition rule by which the node follows from its parts, for programs that check the composition.
     parts : the charges that the node composes; empty for a single mechanism.
     """
@@ -130,8 +132,8 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the Renyi curve. A pure epsilon becomes (epsilon^2 / 2)-zero-concentrated. In a sum, each part is converted
-        separately.
+        """Return the Renyi curve of the charge. The curve of a pure epsilon is (epsilon^2 / 2)-zero-concentrated. In a sum,
+        each part is converted separately.
 
         Raises
         ------
@@ -150,8 +152,8 @@ class Charge:
 
     @property
     def explained(self) -> str:
-        """Return the reason for the charge in the short words that the plan and the desk show. release.json contains the
-        text `because` instead.
+        """Return why the charge has this cost, in the short words that the plan and the desk show. release.json contains the
+        longer text `because` instead.
         """
         if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
             return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
@@ -215,8 +217,8 @@ def together(name: str, *parts: Charge) -> Charge:
 
 
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
-    """Charge mechanisms on random pieces of the records, with one part for each piece. The largest epsilon and the largest
-    delta count.
+    """Compose mechanisms that run on different random pieces of the records, one part for each piece. The cost is the largest
+    epsilon and the largest delta of the parts.
 
     Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a Renyi
     curve, all parts count as curves. Each coefficient of the resulting curve is the largest among the parts. So this curve is
@@ -241,7 +243,7 @@ def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """Return the epsilon at this delta, rounded up, of a curve or of a sum of curves and pure parts.
+    """Return the epsilon of a charge at this delta, rounded up. The charge is a curve, or a sum of curves and pure parts.
 
     The pure parts with the largest epsilons are added directly, and the other pure parts count as curves. The number of
     parts that are added directly is chosen so that the total is smallest. If every curve is Gaussian, the conversion is
@@ -265,12 +267,14 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the parts of a sum, with sums of sums flattened. A charge that is not a sum is a list of itself alone."""
+    """Return the parts of a sum. A part that is a sum is replaced by its own parts. For a charge that is no sum, return this
+    charge alone.
+    """
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:
-    """Raise BudgetError if no curve can be stated at this delta."""
+    """Raise BudgetError unless delta is above 0 and below 1: a curve has an epsilon only at such a delta."""
     if not 0 < delta < 1:
         raise BudgetError(
             "Refused: the plan has zero-concentrated charges. These charges give an epsilon only for a delta above 0. "
@@ -279,7 +283,7 @@ def check_above_0(delta: Fraction) -> None:
 
 
 class Meter:
-    """A record of the planned charges, each of which may be spent only once. No other charge may be spent."""
+    """Track which planned charges were spent. Each planned charge may be spent once, and no other charge may be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}
@@ -292,7 +296,7 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Mark one charge, or all charges that pay for one output, as spent. Raises the errors of `take`."""
+        """Mark as spent the charge, or all charges, that pay for one output. Raises the errors of `take`."""
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
@@ -304,8 +308,9 @@ NUMBER_OF_ROWS = "number of rows"
 
 
 SHORTFALL = Fraction(1, 1000)
-"""Largest probability that the noisy count minus the margin exceeds the number of kept rows. In this case, public filler
-rows complete the table."""
+"""Largest probability that the noisy count minus the margin exceeds the number of kept rows. If it does, public filler rows
+complete the table.
+"""
 
 
 Way = Literal["whole", "counted", "stated", "exact"]
@@ -321,7 +326,7 @@ class RowsRule:
     way : "whole" means that no row can be excluded, and m = N. "counted" means that m is a noisy count of the kept rows minus
         `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly. The
         guarantee then does not protect whether the rules keep a record.
-    epsilon : the epsilon of the noisy count, > 0; None for the other rules.
+    epsilon : the epsilon of the noisy count, above 0; None if `way` is not "counted".
     stated : the number of rows in the specification; None if the specification states no number.
     """
 
@@ -331,7 +336,7 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the charge for the number of rows; None if no noisy count is made."""
+        """Return the charge for the noisy number of rows; None if the rule makes no noisy count."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
@@ -356,18 +361,18 @@ def check_stated(rule: RowsRule, n_file: int) -> None:
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
-"""The text in documents that says what `rows = "exact"` does not protect."""
+"""The text with which documents say what the guarantee does not cover if `rows = "exact"`."""
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return texts about the facts that are published exactly and are equal for all neighbours (theory 10, statement of the
-    guarantee).
+    """Return the facts that a release publishes exactly, as texts. These facts are equal for all neighbours (theory 10,
+    statement of the guarantee).
 
     Parameters
     ----------
-    way : the rule in `RowsRule`.
+    way : as in `RowsRule`.
     n_file, n : the number of rows of the file, and the number of rows that the release uses.
-    persons : number of persons in the file, if a key identifies persons. In this case the number of rows is not public. None
+    persons : number of persons in the file, if a key identifies persons (the number of rows is then not public); None
         otherwise.
     """
     schema = "the schema: columns, bounds, bins and categories"

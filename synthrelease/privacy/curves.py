@@ -1,4 +1,4 @@
-"""Add Renyi and Gaussian privacy curves, and convert them to (epsilon, delta), with certified rounding.
+"""Add Renyi and Gaussian privacy curves, and convert the sums to (epsilon, delta), with proved bounds on the rounding.
 
 A mechanism has the curve r if, for every order a > 1 and all neighbours, the Renyi divergence of order a between the two output
 distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves in
@@ -6,8 +6,9 @@ this module have the form
 
     r(a) = rho a + constant + log_mean / (a - 1):
 
-The coefficient rho alone is zero-concentrated differential privacy (Bun & Steinke 2016); the other two coefficients come from a
-selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no cost is understated.
+If only the coefficient rho is above 0, the curve is zero-concentrated differential privacy (Bun & Steinke 2016). The other two
+coefficients come from a selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no cost
+is understated.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(point: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[N < point] for a standard normal N. They follow from the probability outside [-|point|,
+    """Return bounds of 2^bits Pr[N < point] for a standard normal N. The bounds follow from the probability outside [-|point|,
     |point|].
     """
     whole, inside = 1 << bits, within(point**2, bits)
@@ -58,8 +59,8 @@ def below(point: Fraction, bits: int) -> Between:
 def _series(square: Fraction, bits: int) -> Between:
     """Return bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
 
-    If the odd number is at least 2 x^2, each term is at most half of the previous term. So all omitted terms add up to at most
-    the last computed term.
+    As soon as the odd number by which a term is divided is at least 2 x^2, each term is at most half of the previous term. So
+    all omitted terms add up to at most the last computed term.
     """
     above, under = square.as_integer_ratio()
     low = high = lower = upper = 1 << bits
@@ -79,8 +80,8 @@ def _pi(bits: int) -> Between:
 
 
 def _arctan(inverse: int, bits: int) -> Between:
-    """Return bounds of 2^bits arctan(1 / inverse). Each term of the alternating series has an error below 1, and so has the
-    remainder.
+    """Return bounds of 2^bits arctan(1 / inverse). Each term of the alternating series has an error below 1, and the omitted
+    terms add up to less than 1.
     """
     power, total, odd = (1 << bits) // inverse, 0, 1
     while power:
@@ -111,7 +112,9 @@ class RenyiCurve:
             raise ValueError("the coefficients of a Renyi curve are at least 0")
 
     def __add__(self, other: RenyiCurve) -> RenyiCurve:
-        """Compose two curves adaptively: divergences of every order add (Mironov 2017, Proposition 1)."""
+        """Return the curve of two mechanisms composed adaptively: at every order, the divergences add up (Mironov 2017,
+        Proposition 1).
+        """
         return RenyiCurve(
             rho=self.rho + other.rho, constant=self.constant + other.constant, log_mean=self.log_mean + other.log_mean
         )
@@ -129,8 +132,8 @@ class RenyiCurve:
         """Return the epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
 
         For every order a > 1: epsilon = r(a) + (ln(1/delta) - ln a) / (a - 1) + ln(1 - 1/a) (Canonne, Kamath & Steinke 2020,
-        Proposition 12, solved for epsilon; dp-accounting uses the same formula). The order is searched in floating point. The
-        bound is valid for any order, and it is computed with 50 digits.
+        Proposition 12, solved for epsilon; dp-accounting uses the same formula). A search in floating point finds a good order.
+        The bound is valid for any order, and it is computed with 50 digits.
 
         Raises
         ------
@@ -164,7 +167,7 @@ def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
 
 
 def above(*curves: RenyiCurve) -> RenyiCurve:
-    """Return an upper bound on several curves: the curve with the largest value of each coefficient."""
+    """Return a curve that is an upper bound on several curves. Each of its coefficients is the largest among these curves."""
     return RenyiCurve(
         rho=max(curve.rho for curve in curves),
         constant=max(curve.constant for curve in curves),
@@ -173,7 +176,8 @@ def above(*curves: RenyiCurve) -> RenyiCurve:
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
-    """Return the curve of a selection of the best of K independent rounds, where K is hidden and truncated negative binomial.
+    """Return the curve of a selection that runs K independent rounds and publishes the best. K is hidden and has a truncated
+    negative binomial distribution.
 
     Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
     a > 1 and every a2 >= 1
@@ -234,7 +238,8 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest error rate, rounded down, of any guess about which of two equally likely neighbouring files was used.
+    """Return the smallest possible error rate, rounded down, of somebody who guesses which of two equally likely neighbouring
+    files was used.
 
     The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """
@@ -248,7 +253,7 @@ def log_up(value: Fraction) -> Fraction:
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
-    """Return candidate orders a = 1 + 2^t, on ever finer grids of t around the best order so far."""
+    """Return candidate orders a = 1 + 2^t. Each further grid of t is finer, around the best order so far."""
     centre, width, tried = Fraction(8), Fraction(32), []
     for _ in range(6):
         grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]
@@ -287,8 +292,8 @@ STEPS = 10**9
 """Epsilons are multiples of 1 / STEPS."""
 _FINE = 10**15
 LARGEST_RHO = 200
-"""Largest rho with the exact conversion. A larger rho is converted by its Renyi curve, which loses little in relation to
-such a rho.
+"""Largest rho that is converted exactly. A larger rho is converted by its Renyi curve. For such a rho, the relative loss is
+small.
 """
 _ROOT_GUARD = 100
 _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)  # Pr[N < -64] is below e^(-64^2 / 2), which is below 2^-2900
@@ -315,7 +320,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho whose Gaussian guarantee at this delta is at most epsilon. The result is rounded down and at most
+    """Return the largest rho for which a Gaussian mechanism is (epsilon, delta)-DP. The result is rounded down and at most
     `LARGEST_RHO`.
     """
     if not (epsilon > 0 and 0 < delta < 1):
@@ -345,7 +350,7 @@ def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def choice_epsilon(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, of an exponential mechanism whose Gaussian cost is rho.
+    """Return the largest epsilon, rounded down, for which an exponential mechanism has a Gaussian cost of at most rho.
 
     The epsilon is 2 ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -353,7 +358,7 @@ def choice_epsilon(rho: Fraction) -> Fraction:
 
 
 def pure_epsilon_of(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, of a pure mechanism whose Gaussian cost is rho.
+    """Return the largest epsilon, rounded down, for which every pure mechanism has a Gaussian cost of at most rho.
 
     The epsilon is ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -379,8 +384,8 @@ def root(value: Fraction, *, up: bool) -> Fraction:
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """Return the smallest step >= 0 from which a monotone condition holds. The search starts at a guess with doubling steps
-    and then bisects.
+    """Return the smallest integer >= 0 from which a monotone condition holds. The search moves away from a guess in doubling
+    steps, and then bisects.
     """
     low, high, width = -1, max(0, guess), 1
     if holds(high):

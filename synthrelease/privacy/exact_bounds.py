@@ -1,8 +1,8 @@
 """Bound the cumulative probabilities of integer distributions (geometric, half Gaussian) by integers, with any number of bits.
 
-A distribution (`Law`) yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. The integers are sums and
-products of integers, rounded down for the lower bound and up for the upper bound, and of exponentials that Python's decimal
-arithmetic rounds correctly.
+A distribution (`Law`) yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. These bounds are computed
+by sums and products of integers, rounded down for `low` and up for `high`. Exponentials come from Python's decimal arithmetic,
+which rounds correctly.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Law(Protocol):
     def below(self, bits: int) -> Iterator[Between]:
         """Yield bounds of 2^bits Pr[X < i] for i = 1, 2, ..., as long as Pr[X < i] is below 1.
 
-        For an unbounded X, bounds are yielded for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for all
-        further i.
+        If X is unbounded, the method yields bounds for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for
+        all further i.
         """
         ...
 
@@ -43,7 +43,7 @@ class Geometric:
     Attributes
     ----------
     rate : the rate in the exponent, an exact number above 0.
-    end : the upper limit of i, which is exclusive; None for an unbounded X.
+    end : the upper limit of i, which X does not reach; None for an unbounded X.
     """
 
     rate: Fraction
@@ -75,8 +75,8 @@ class HalfGaussian:
     rate: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield bounds of 2^bits Pr[X < i] from the partial sums of the weights exp(-rate i^2). Each ratio of neighbouring
-        weights is exp(-2 rate) times the previous ratio.
+        """Yield bounds of 2^bits Pr[X < i] from the partial sums of the weights exp(-rate i^2). The ratio of each weight to the
+        previous weight is exp(-2 rate) times the ratio before it.
 
         The ratios decrease, so the omitted weights add up to at most the first omitted weight / (1 - the next ratio).
         """

@@ -1,5 +1,5 @@
-"""Compute the public properties of the noise of a statistic. The properties are the grid on which the statistic is released,
-the standard deviation of the noise, and its tails.
+"""Compute public properties of the noise in a statistic: the grid on which the statistic is released, the standard deviation of
+the noise, and the tails of the noise.
 
 This module draws no noise and receives no private value. `privacy.noise` draws noise on these grids, and readers of a release
 use the same functions.
@@ -16,31 +16,31 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyFigure:
-    """A released statistic. A statistic has the noisy value, and the standard deviation of the noise in the same units."""
+    """A released statistic: the noisy value, and the standard deviation of its noise in the same units."""
 
     value: float
     noise_sd: float
 
 
 class NoiseGrid(NamedTuple):
-    """The public grid of a statistic. A grid has a step, and the integer sensitivity of the statistic in steps
-    (`laplace_figure`).
-    """
+    """The public grid of a statistic: its step, and the integer sensitivity of the statistic in steps (`laplace_figure`)."""
 
     step: float
     steps: int
 
 
 MOST_ROWS = 2**40
-"""Largest number of rows of a table. Up to this number, counts, their sums with weights up to 2^20, and grids are proved to
-be exact enough (theory 9.2, figure on a grid)."""
+"""Largest number of rows of a table. Up to this number, the proof covers the exactness of counts, of weighted sums of counts
+with weights up to 2^20, and of grids (theory 9.2, figure on a grid).
+"""
 
 
 def grid_bits(rows: int) -> int:
     """Return the number of bits that determines the step of a grid: 12 up to 2^35 rows, decreasing to 7 at 2^40 rows.
 
-    A step is at most the sensitivity / 2^bits, and more than half of this number. A statistic of n rows ranges over at most n
-    sensitivities, which are at most 2^48 steps, and the rounding of doubles moves the statistic by about n 2^-53 sensitivities.
+    A step is at most sensitivity / 2^bits, and more than half of this number. A statistic of n rows ranges over at most n
+    sensitivities, which are at most 2^48 steps, and rounding errors of doubles change the statistic by about n 2^-53
+    sensitivities.
 
     Raises
     ------
@@ -64,12 +64,12 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the grid of a statistic that shares one noise with other statistics.
+    """Return the public grid of a statistic that shares one noise vector with other statistics.
 
-    All such statistics have the same sensitivity in steps. One record moves each of them by at most `shared_steps` steps. The
-    step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a power
-    of two, so values are divided by it as fractions. This step is never below the step of `noise_grid` (theory 4.4, figures
-    that share a noise).
+    All such statistics have the same sensitivity in steps: one record changes each statistic by at most `shared_steps` steps.
+    The step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a
+    power of two, so values are divided by it as fractions. This step is never below the step of `noise_grid` (theory 4.4,
+    figures that share a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:
@@ -78,7 +78,7 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_steps(rows: int = 1) -> int:
-    """Return the integer sensitivity, in steps, of every statistic that shares one noise with other statistics."""
+    """Return the integer sensitivity, in steps, that is common to all statistics that share one noise vector."""
     return 2 ** grid_bits(rows) + 2
 
 
@@ -110,8 +110,8 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """Return an upper quantile that the noise of `laplace_figure`, including the rounding to the grid, exceeds with at most
-    this probability.
+    """Return an upper quantile of the noise of `laplace_figure`. The noise, including the rounding to the grid, exceeds it with
+    at most this probability.
 
     The result is in the units of the statistic, on the grid of a table with one row. The quantile is exact for the discrete
     distribution: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added, because rounding the statistic

@@ -1,7 +1,8 @@
 """Compute the privacy cost of a selection whose hidden number of rounds has finitely many possible values (theory 2b.7,
 certified price).
 
-For epsilon-DP rounds, with E = e^epsilon and q_k = Pr[K = k], the loop costs the larger of
+For epsilon-DP rounds, let E = e^epsilon, and let q_k = Pr[K = k] for the hidden number of rounds K. The cost of the selection
+is the larger of
 
     epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E),
 
@@ -18,12 +19,12 @@ value found, plus the tolerance. Below the first point a, A is so small that E[K
 k), where k is the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
-the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
-a series (`_ln`). Let u = 2^-53, k at most 10^4 and epsilon at most 300. Then 1 - A and (1 - A) / r have relative errors of at
-most 12u, and their k-th powers and the sums h_k have relative errors below 14ku < 2e-11. Their logarithm, whose binary exponent
-is at most 434, times k_0 has an error below 10^4 (2 * 434 + 40) u < 2e-9, and the rounding of numbers up to 3 * 10^6 adds 2e-9.
-The errors of both sides of a ratio together stay below `_ROUNDING`, which is added to the result. e^epsilon is rounded up
-to a double, which can only raise the price, because more pairs of rounds are then neighbours.
+the result is the same on all machines. Powers and sums of powers have positive terms and are computed by doubling. Logarithms
+are computed by a series (`_ln`). Let u = 2^-53, k at most 10^4 and epsilon at most 300. Then 1 - A and (1 - A) / r have
+relative errors of at most 12u, and their k-th powers and the sums h_k have relative errors below 14ku < 2e-11. Their logarithm,
+whose binary exponent is at most 434, times k_0 has an error below 10^4 (2 * 434 + 40) u < 2e-9, and the rounding of numbers up
+to 3 * 10^6 adds 2e-9. The errors of both sides of a ratio together stay below `_ROUNDING`, which is added to the result.
+e^epsilon is rounded up to a double, which can only raise the price, because more pairs of rounds are then neighbours.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Atoms = Sequence[tuple[int, Fraction]]
 
 
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """Return an upper bound on the privacy cost of the loop that exceeds the exact cost by less than 2e-7.
+    """Return an upper bound on the privacy cost of the selection. The bound exceeds the exact cost by less than 2e-7.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return (n,) upper bounds on the two log ratios, for odds between the (n,) arrays `low` and `high`.
+    """Return (n,) upper bounds on the larger of the two log ratios, for odds between the (n,) arrays `low` and `high`.
 
     If `low` equals `high`, the result is the larger log ratio itself.
     """

@@ -1,44 +1,44 @@
-"""Keep the privacy budget of a dataset across runs: a ledger on disk that is charged before private data are read, without
-refunds.
+"""Keep the privacy budget of a dataset across runs, in a ledger on disk. A run is charged before it reads private data, and no
+charge is refunded.
 
-Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit and appends the charge. The
-function returns only after the charge is on the disk. A run that fails, crashes or is stopped stays charged.
+Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit, and appends the new charge.
+It returns only after the charge is on the disk. A run that fails, crashes or is stopped stays charged.
 
-Every byte of a ledger is known before the private file is opened: the purpose (a title), the time, and the planned charge. A
-ledger records no outcome, end or duration of a run, so it reveals nothing about the data. Outcomes are omitted on purpose. If
-"released" and "nothing" were recorded, a missing record would reveal a failure, which the selection theorem does not cover.
+A ledger contains only facts that are known before the private file is opened: the purpose (a title), the time, and the planned
+charge. A ledger records no outcome, end or duration of a run, so it reveals nothing about the data. If a ledger recorded
+"released" or "nothing", a missing outcome would reveal a failed run, which the selection theorem does not cover.
 
 The ledger detects and refuses the following:
 
 - a row that was edited, removed, inserted or moved, because each hash covers the row and the hash before it;
-- a truncated, damaged or foreign file, and a second name for the file;
+- a truncated or damaged file, a file that is no ledger, and a second name for the file;
 - a ledger that is older than its head file or has different rows, and a missing head file;
 - the ledger of another dataset or of a newer version.
 
 If a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
-categories and rules that determine which rows count). The ledger then accepts such releases on this domain only, because
-two exact numbers of rows on different domains differ by an exact count of people that no charge covers.
+categories and rules that determine which rows count). The ledger then accepts further such releases only on this domain.
+Otherwise the difference of two exact numbers of rows could be an exact count of people, which no charge covers.
 
 A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece. The
-spent budget is the budget of the most expensive piece (theory 11.12, pieces for ever). The ledger stores digests of the secret
-key and of the set of record numbers; `enclave.record_numbers` compares them.
+spent budget of the register is the spent budget of its most expensive piece (theory 11.12, pieces for ever). The ledger stores
+digests of the secret key and of the set of record numbers; `enclave.record_numbers` compares them.
 
-A register that is released every year may have a plan over years, which is recorded before the first release
-(`Ledger.plan_years`). Then every release belongs to a year of the plan. The limit applies to the spent budget of a person
-(theory 11.13, a promise over years).
+For a register that is released every year, the ledger may record a plan over several years before the first release
+(`Ledger.plan_years`). Then every release belongs to a year of the plan. The limit then applies to the privacy loss of a person
+over these years (theory 11.13, a promise over years).
 
 The ledger cannot detect the following from its files alone:
 
 - a ledger and its head file that were both replaced by older copies;
 - a ledger that was copied with its head file, if both copies are used: neither copy has the charges of the other;
-- both files deleted, and a new ledger opened; a second ledger of the same dataset, under another name or in another place;
+- a new ledger after both files were deleted, or a second ledger of the same dataset under another name or in another place;
 - both files rewritten by somebody who computes the hashes again, because the hashes contain no secret;
 - a disk that reports data as written and loses them at a power cut;
 - a file system whose locks do not work, as on many network drives.
 
-To detect all cases except the last two, write the head of the last charge into a logbook that is kept elsewhere. Pass this
-head as `expect_head`: a ledger without this charge is refused. The ledger protects against accidents and habits, but not
-against the steward of the ledger.
+To detect all cases except the last two, write the head of the last charge into a logbook that is kept elsewhere. Pass this head
+as `expect_head`: a ledger without this charge is refused. The ledger protects against mistakes, but not against the steward who
+keeps it.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError if a release does not fit the plan over years. The release has another plan or a year outside the
-    plan, is a second release of a year that the plan does not allow, costs more than planned, or names an earlier release
-    that the ledger lacks.
+    """Raise BudgetError if a release does not fit the plan over years. It does not fit if it states another plan or a year
+    outside the plan, if the plan does not allow its second release in a year, if it costs more than planned, or if it names an
+    earlier release that the ledger lacks.
     """
     plan = statement.horizon
     if plan is None and release is None:
@@ -170,13 +170,13 @@ class ChargedRun:
 
     Attributes
     ----------
-    domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain.
-        The domain is None if the number of rows is protected. Such releases may have different domains.
+    domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain;
+        None if the number of rows is protected, because the domain then does not matter.
     piece, split : the piece of the register that the release reads, and the split of the register; None for a release of all
         rows, which is charged to every piece.
     year : the year of the release in a plan over years; None for a release outside a plan.
     cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
-    scouts : whether the run is a scout, and not a release.
+    scouts : true for a scout, false for a release.
     key : for a scout, or for a release after a scout, the column that identifies the person; None if each row is a record.
     """
 
@@ -207,7 +207,7 @@ class Ledger:
     expect_head: str | None = None
 
     def statement(self) -> Statement:
-        """Verify all entries and return them. This charges nothing, but SQLite may tidy up the file after a crash.
+        """Verify all entries and return them. Nothing is charged, but SQLite may repair the file after a crash.
 
         Raises
         ------
@@ -227,9 +227,9 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when the sum would exceed a limit, the charge is a Renyi curve, the release does not fit a plan over
-            years, a split or a scout, or an earlier release published its exact number of rows on another domain. Nothing was
-            charged.
+        BudgetError : when the sum would exceed a limit; when the charge is a Renyi curve; when the release does not fit a plan
+            over years, a split or a scout; or when an earlier release published its exact number of rows on another domain. In
+            these cases nothing was charged.
         LedgerError : when the ledger is unreliable, or the charge could not be confirmed on the disk. The charge then counts as
             spent.
         """
@@ -347,8 +347,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError for a piece of a register if the ledger has no split, another split, or no piece with this
-        number.
+        """Raise BudgetError if a release reads a piece of the register, but the ledger has no split, another split, or no piece
+        with this number.
         """
         if run.piece is None and run.split is None:
             return
@@ -384,7 +384,8 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Return the number of the entry of a scout with this cap, for the same persons, after which no release was charged.
+    """Return the number of a scout's entry. The scout has this cap and the same persons, and no release after this scout was
+    charged yet.
 
     Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """
@@ -419,7 +420,7 @@ def _now() -> str:
 def open_ledger(
     path: str | Path, dataset: str, limit: str | int | Fraction, *, delta_limit: str | int | Fraction = 0
 ) -> Ledger:
-    """Create a new ledger without charges, for a dataset that the steward names. No file is overwritten.
+    """Create a new ledger without charges, for a dataset that the steward names. The function overwrites no file.
 
     Parameters
     ----------
@@ -456,8 +457,8 @@ def open_ledger(
 
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
-    """Return the ledger at `path` after verifying it. Raises LedgerError if the ledger is unreliable or not the expected
-    one.
+    """Verify the ledger at `path`, and return it. Raises LedgerError if the ledger is unreliable, or if it is not the expected
+    ledger.
     """
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
@@ -503,9 +504,9 @@ def purpose_of(title: str) -> str:
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
     """Return the path `<out>.ledger` for a release that names no ledger. The function creates this ledger if it does not exist.
 
-    Its dataset is the title of the release. The limit of this ledger on epsilon is the limit in the specification. Without such
-    a limit, it is the cost of the plan. A second run into a folder of the same name adds to this ledger; runs into other
-    folders do not.
+    The name of the dataset in this ledger is the title of the release. The ledger's limit on epsilon is the limit in the
+    specification. Without such a limit, it is the cost of the plan. A second run into a folder of the same name is charged to
+    the same ledger. Runs into other folders are not.
     """
     path = place_beside(out)
     if not os.path.exists(path):
@@ -515,11 +516,13 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
 
 
 def place_beside(out: str | Path) -> Path:
-    """Return the default path of the ledger of releases into the folder `out`: `<out>.ledger`."""
+    """Return the default path of the ledger for releases that are written into the folder `out`: `<out>.ledger`."""
     out = Path(out).absolute()
     return out.with_name(out.name + ".ledger")
 
 
 def _resolved(path: str | Path) -> Path:
-    """Return the file to which links lead. Works also for links that form a circle, for which `Path.resolve` fails."""
+    """Follow links, and return the file to which they lead. The function also works for links that form a circle, for which
+    `Path.resolve` fails.
+    """
     return Path(os.path.realpath(path))

@@ -68,14 +68,14 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """The notes of an entry of a ledger. All notes are public.
+    """Further public facts of an entry of a ledger.
 
     Attributes
     ----------
     piece : the piece of the register that the release reads; None for all rows.
     split : the split, if the entry records a split of the register. Such an entry costs nothing.
-    year, again : the year of the release, and whether the release replaces a release of this year that published nothing. The
-        year is None without a plan over years.
+    year, again : the year of the release, and whether an earlier release of this year published nothing, so that this release
+        is the second. The year is None without a plan over years.
     horizon : the plan, if the entry records a plan over years. Such an entry costs nothing.
     cap : for a scout, the cap on the scout and a release after it.
     persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. The digest is "" if each row
@@ -94,8 +94,8 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether the entry records a split or a plan over years. A ledger can have each of these only once, and
-        later entries depend on it.
+        """Return whether the entry records a split or a plan over years. A ledger can have at most one split and one plan, and
+        later entries depend on them.
         """
         return self.split is not None or self.horizon is not None
 
@@ -119,7 +119,7 @@ class Notes:
 
 
 NONE = Notes()
-"""The notes of most entries are empty."""
+"""Empty notes, as most entries have them."""
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
@@ -187,19 +187,19 @@ def _read(text: str) -> Notes | None:
 
 FORMAT = 1
 BEFORE = 3
-"""The provisional number of format 1, written by the last versions before 1.0.0."""
+"""The number that the last versions before 1.0.0 wrote for format 1."""
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
 _DOMAIN = re.compile(r"[0-9a-f]{64}")
 
 Row = tuple[int | str, ...]
-"""A stored entry: number, start, purpose, epsilon, delta, domain (or ""), text of the notes, and hash."""
+"""An entry as it is stored: number, start, purpose, epsilon, delta, domain (or ""), text of the notes, and hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The state of a ledger. The state has the number of charges and the hash of the last charge."""
+    """The state of a ledger: the number of charges, and the hash of the last charge."""
 
     number: int
     hash: str
@@ -207,8 +207,8 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One entry of a ledger. An entry has the start of its run (UTC), its purpose and its cost. `hash` covers this entry and
-    all earlier entries.
+    """One entry of a ledger. It states the start of the run (UTC), the purpose and the cost. `hash` covers this entry and all
+    earlier entries.
 
     `previous` is the hash of the preceding entry. `domain` is the digest of the public domain of a release that publishes its
     number of rows exactly, otherwise None.
@@ -269,8 +269,8 @@ class Statement:
         """Return the epsilon charged so far: the charges of all rows plus the charges of the most expensive piece. Without
         pieces, this is the sum of all charges.
 
-        With a plan over years, it is the epsilon of a person with as many records in the most expensive years as the plan
-        allows.
+        With a plan over years, this epsilon is the loss of a person who has as many records in the most expensive years as the
+        plan allows.
         """
         return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
 
@@ -281,7 +281,9 @@ class Statement:
 
     @property
     def of_a_person(self) -> Loss:
-        """Return the largest loss of a person so far under a plan over years. Its delta is 1 if there is no guarantee."""
+        """Return the largest loss that a person can have so far under a plan over years. If there is no guarantee, the delta of
+        this loss is 1.
+        """
         plan = self.horizon
         if plan is None:
             return Loss(self.epsilon, self.delta)
@@ -325,14 +327,15 @@ class Statement:
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """Return the ledger with one more entry at its end. `facts` are the fields of `Entry` without `previous` and
-        `number`.
+        """Return the content of the ledger with one more entry at its end. `facts` are the fields of `Entry` without `previous`
+        and `number`.
         """
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
-        """Return the line for the steward's logbook after each run: the sums and the beginning of the last hash."""
+        """Return the line that the steward writes into a logbook after each run: the sums, and the beginning of the last hash.
+        """
         return (
             f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
             f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
@@ -397,7 +400,7 @@ def printable(text: str, longest: int) -> str:
 
 
 def shown(value: Fraction) -> str:
-    """Return an exact rational as a readable text: a decimal if it is exact (small numbers as 1.5e-12), otherwise a
+    """Return an exact rational as a readable text: as a decimal if this is exact (small numbers as 1.5e-12), otherwise as a
     fraction.
     """
     texts = (decimal_text(value), f"{float(value):.6g}")
@@ -420,7 +423,7 @@ def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
 
 
 def restore(ledger: Path) -> str:
-    """Return advice for a ledger that is incomplete or not the newest copy."""
+    """Return what the steward should do with a ledger that is incomplete or not the newest copy."""
     return (
         f"Restore its newest copy together with {head_path(ledger).name}. Without a copy, open a new ledger whose "
         "limit is the old limit minus the charges in the steward's logbook"
@@ -478,8 +481,8 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
     """Create a ledger file of mode 0600. The file gets its name only when it is complete and on the disk.
 
     The head file is written first. A crash between the two steps leaves a head without charges, which the next attempt reuses.
-    The function needs a file system with hard links: unlike a rename, a hard link never replaces a file (on Windows, a rename
-    does not replace either).
+    The file system must support hard links. Unlike a rename, a hard link never replaces a file. (On Windows, a rename does not
+    replace a file either.)
 
     Raises
     ------
@@ -610,8 +613,8 @@ def _durable(database: sqlite3.Connection) -> None:
 
 
 def settle(database: sqlite3.Connection) -> bool:
-    """Move all changes from the write-ahead file into the ledger file on the disk. Return False if another process blocks
-    this.
+    """Move all changes from the write-ahead file into the ledger file on the disk. Return False if another process prevents the
+    move.
     """
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
@@ -659,8 +662,8 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Return an error for an error of SQLite. The error has the expected content, the content that was found, and the next
-    step. SQLite's own message is not used, because it could quote the file.
+    """Translate an error of SQLite into an error for people, with the expected content, the content that was found, and the
+    next step. SQLite's own message is not used, because it could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -2,17 +2,17 @@
 
 Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin
 or the hidden number of rounds of a selection (`hidden_numbers`). All of these use the operating system's generator. Public
-randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
+randomness (to draw configurations, to sample from a fitted private model, and in projections) comes from `generator()`, a fast
 generator seeded with 256 bits from the operating system. Public randomness must be independent of the data, but it need not be
-secret. A release has no seed, so its noise cannot be reproduced, as the guarantee requires.
+secret. A release has no seed, so nobody can reproduce its noise. The guarantee requires this.
 
 Noise is drawn as exact integers from random bits (`privacy.samplers`), by the same method for vectors of every length. So the
-low-order bits of a released number reveal nothing about the data, unlike with floating-point noise (theory 9, noise; Mironov
-2012). Private choices, and one noise for many numbers, are drawn with exact rational exponents, so they have exactly the stated
-distribution. No other library draws noise.
+low-order bits of a released number reveal nothing about the data; with floating-point noise they can (theory 9, noise; Mironov
+2012). Private choices (`choose`) and noise vectors (`one_noise`) are drawn with exact rational exponents, so they have exactly
+the stated distribution. No other library draws noise.
 
-A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`. Each of these functions
-states its guarantee. These functions draw from a `SystemEntropy`.
+A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`. The docstring of each
+function states its guarantee. By default these functions draw from a `SystemEntropy`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Losses:
         return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
-        """Return the first of the proposed candidates that is accepted; None if none is accepted. Each is accepted
+        """Return the first proposed candidate that is accepted; None if no candidate is accepted. Each candidate is accepted
         independently with probability exp(-loss * rate).
         """
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
@@ -145,7 +145,7 @@ def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
     """Return (size,) independent booleans, each True with probability exactly exp(-1).
 
     This is `heads(1, 1)` computed from one integer: a uniform integer below 20! decides the coins of probability 1, 1/2, ...,
-    1/20 at once, because it is below 20!/k! with probability 1/k!. Further coins are tossed only when it is 0.
+    1/20 at once, because it is below 20!/k! with probability 1/k!. Further coins are tossed only when the integer is 0.
     """
     uniform = entropy.picks(np.full(size, _FACTORIAL))
     tossed = 21 - np.searchsorted(_THRESHOLDS, uniform, side="right")
@@ -281,7 +281,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
 
 
 def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
-    """Add one noise vector to integers that are all fixed before any of them is released.
+    """Add one noise vector to a list of integers. All of them must be fixed before any of them is released.
 
     Parameters
     ----------
@@ -354,9 +354,9 @@ def laplace_figure(
     epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number. For more than 2^35
     rows the grid is coarser, so that an error of 8 n 2^-53 sensitivities stays within a quarter of a step up to 2^40 rows. The
     values of two neighbours differ by at most `sensitivity` plus a computation error below g/2 (a quarter of a step in each).
-    They round to grid points at most ceil(sensitivity / g + 1/2) + 1 steps apart. This number is the integer sensitivity of the
-    noise, so the rounding is paid for (at most 0.1% more noise, 2.4% at 2^40 rows). Dividing by g is exact. A value of more
-    than 2^48 steps is refused, because its last bit is no longer far below a step.
+    They round to grid points at most ceil(sensitivity / g + 1/2) + 1 steps apart. The noise is scaled to this number as integer
+    sensitivity, so it also covers the rounding (at most 0.1% more noise, 2.4% at 2^40 rows). Dividing by g is exact. A value of
+    more than 2^48 steps is refused, because its last bit is no longer far below a step.
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
@@ -370,7 +370,7 @@ def laplace_figure(
 def choose(
     scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, entropy: SystemEntropy = SYSTEM
 ) -> int:
-    """Choose the index of a high integer score, privately.
+    """Privately choose the index of a candidate with a high integer score.
 
     Parameters
     ----------

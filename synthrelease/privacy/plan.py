@@ -41,12 +41,13 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge as text. The text also has the delta if the charge has a delta."""
+    """Return the epsilon of a charge as text, followed by the delta if the charge has one."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
-    """Raise BudgetError for a delta above 1 / (10 n), at which whole records might be published, for any epsilon.
+    """Raise BudgetError for a delta above 1 / (10 n). With a larger delta, whole records might be published, whatever the
+    epsilon.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """Return a text about the guarantee for a person with k records (k steps of group privacy)."""
+    """Return a sentence that states the guarantee for a person with k records (k steps of group privacy)."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
@@ -96,7 +97,7 @@ class Guarantee:
     Attributes
     ----------
     epsilon, delta : the loss for neighbours.
-    neighbours, unit : the neighbour relation and the protected unit, as texts.
+    neighbours, unit : texts that state which files are neighbours, and what the protected unit is.
     invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
     unit_name : the steward's name for a record.
     records_per_person : largest number of records of one person in the file.
@@ -132,7 +133,8 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """Return the cost of a mechanism for replacing one record, from the library's cost for adding or removing one record.
+    """Convert the cost of a library's mechanism. The library states the cost for adding or removing one record; return the cost
+    for replacing one record.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
 
 def library_charge(name: str, guarantee: str, budget: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """Return the library's charge that gives the stated budget for neighbours that replace one record.
+    """Return the charge to request from a library, so that replacing one record costs at most the stated budget.
 
     Parameters
     ----------
@@ -190,7 +192,7 @@ class Plan:
 
     Attributes
     ----------
-    once : charges before the rounds, for example of a private regression.
+    once : charges before the rounds, for example for a private regression.
     per_round : charges of one round of the selection.
     after : charges after a round is accepted, for statistics of the accepted candidate. They are outside the selection, so the
         selection does not multiply them.
@@ -229,8 +231,8 @@ class Plan:
         rule : the rule by which rounds are repeated.
         delta : the delta of the whole release; 0 for pure differential privacy.
         partition : how rows are divided at random between generator and criteria; None if they are not divided.
-        sharing : names of charges after the rounds that pay for one common noise. With a curve in the plan, they count as one
-            mechanism.
+        sharing : names of charges after the rounds that pay for one common noise vector. If the plan has a curve, these charges
+            count as one mechanism.
         cap : the cap on scout and release together; None without a scout.
 
         Raises
@@ -259,7 +261,7 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4) if the plan costs more than the limit. The message contains `advice`."""
+        """Raise BudgetError (exit code 4) if the plan costs more than the limit. The message includes the text `advice`."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -281,7 +283,9 @@ def _rounds_and_after(
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return the charge of the statistics of the accepted candidate. Statistics that share one noise count as one mechanism."""
+    """Return the charge of the statistics of the accepted candidate. Statistics that share one noise vector count as one
+    mechanism.
+    """
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
             together("figures that share one noise", *together_paid),
@@ -320,12 +324,12 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
     """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must have at most
     this delta.
 
-    If this gives a smaller epsilon, the epsilons of pure parts are added, and Gaussian parts are converted exactly (theory
-    9.17, pure parts beside a curve).
+    In addition, the function tries to add the epsilons of pure parts, and to convert Gaussian parts exactly (theory 9.17, pure
+    parts beside a curve). It uses this result if the epsilon is smaller.
 
     Raises
     ------
-    BudgetError : when the plan needs a delta above 0, or a larger delta.
+    BudgetError : when the plan needs a delta above 0 but `delta` is 0, or when it needs a delta larger than `delta`.
     """
     if total.renyi is None:
         if total.delta > delta:
@@ -345,7 +349,7 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
-    """Return a curve as (epsilon, delta), with every part treated as a curve.
+    """Return a curve as (epsilon, delta), by treating every part as a curve.
 
     Earlier versions used this rule for all releases, before pure parts were added separately.
 
@@ -362,14 +366,15 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 # `RowsLeftOut` estimates how many records of the private file a release does not use, from the published noisy count of rows.
 
 MANY_LEFT_OUT = 0.05
-"""If at least this share of the records is excluded, documents must say prominently that the release describes only the
-records that were kept.
+"""If at least this share of the records is excluded, documents must say prominently that the release describes only the other
+records.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowsLeftOut:
-    """The noisy estimate of the number of excluded records: the records that the public rules exclude, and a few more.
+    """The noisy estimate of the number of excluded records: the records that the public rules exclude, and a few more that the
+    margin excludes.
 
     The estimate is post-processing of a published count and costs nothing. Each limit is wrong with probability at most
     `charges.SHORTFALL`, because the noise exceeds the margin with at most this probability. The noise is also below the
@@ -377,7 +382,7 @@ class RowsLeftOut:
 
     Attributes
     ----------
-    least, most : limits of the number of excluded records.
+    least, most : the lower and the upper limit of the number of excluded records.
     of : the number of records in the file.
 
     Examples
@@ -403,7 +408,7 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate; None if no estimate is possible.
+        """Return the estimate of the number of excluded records; None if no estimate is possible.
 
         No estimate is possible without a noisy count, if a secret key selected the records, or if persons may have several
         records. (The number of records is then not public.)
@@ -444,14 +449,14 @@ _PRECISE = 1000
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
-    """Return the loss for a member of the population: (ln(1 + beta (e^epsilon - 1)), beta delta) with beta = sampled /
+    """Return the loss for a member of the population: (ln(1 + beta (e^epsilon - 1)), beta delta), where beta = sampled /
     population.
 
     The result is rounded up, and never exceeds `loss`.
 
     Parameters
     ----------
-    loss : the loss of the whole release for replacing one record of the file, not of a part of the release.
+    loss : the loss for replacing one record of the file. It must be the loss of the whole release, not of a part.
     sampled, population : number of records of the file and of the population. The file must be a simple random sample of fixed
         size without replacement.
 
@@ -503,8 +508,8 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Horizon:
-    """The plan of a series of yearly releases: one release for each year, and some second releases for years whose first
-    release published no table.
+    """The plan of a series of yearly releases: one release for each year. In some years, a second release may follow a first
+    release that published no table.
 
     Attributes
     ----------
@@ -549,8 +554,8 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of the same plan, as a release names it: its year, whether it was a second release, and its loss
-    for a record.
+    """An earlier release of the same plan that a new release names: its year, whether it was a second release, and its loss for
+    a record.
     """
 
     year: int

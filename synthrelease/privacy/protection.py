@@ -1,4 +1,4 @@
-"""Protect a process that reads private data from leaks by error messages, warnings and core files.
+"""Prevent a process that reads private data from leaking them in error messages, warnings or core files.
 
 Python prints the message of an uncaught error, even in a destructor or another thread. Such a message may quote a value. The
 operating system may write the memory of a crashed process into a core file. Libraries issue warnings that may describe the
@@ -47,7 +47,9 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """Protect this process permanently, for the process of a command; its child processes cannot write core files either."""
+    """Protect this process permanently. Commands call this function for their own process. Its child processes cannot write
+    core files either.
+    """
     _hide_messages()
     set_core_limit(0, for_good=True)
 
@@ -80,8 +82,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Return the result of an action. An InputError is raised again without its cause. The message of the new error gets the
-    texts `before` and `after`.
+    """Run an action and return its result. If the action raises an InputError, raise a new InputError without its cause. The
+    new message begins with `before` and ends with `after`.
     """
     try:
         return action()
@@ -91,7 +93,8 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
 
 
 def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
-    """Return the result of an action on private data. A failure raises an error without private content and without a cause.
+    """Run an action on private data after the charge, and return its result. If the action fails, raise an error without
+    private content and without a cause.
 
     Parameters
     ----------

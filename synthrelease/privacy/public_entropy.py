@@ -1,7 +1,8 @@
 """Provide repeatable noise, or no noise, for public data only. These sources give no privacy protection.
 
 Only rehearsals, simulations and dry runs on made-up rows use this module. The optimiser of a model uses it, too, after the
-measurements have their noise (tests/test_architecture.py). A release takes its noise from elsewhere and cannot be reproduced.
+measurements have their noise (tests/test_architecture.py). A release takes its noise from `privacy.noise`, and its noise cannot
+be reproduced.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):
-    """A source of repeatable draws from a key of integers, for public data only. The noise of this source gives no privacy
-    protection.
+    """A source of noise that repeats its draws for the same key of integers. It is for public data only, and protects nobody.
     """
 
     def __init__(self, *key: int):

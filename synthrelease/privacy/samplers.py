@@ -87,7 +87,7 @@ class TruncatedNegativeBinomial:
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw once from a distribution, exactly. Random bits are read until further bits cannot change the result.
+    """Draw one number from a distribution, exactly. The function reads random bits until further bits cannot change the result.
 
     Parameters
     ----------
@@ -97,8 +97,9 @@ def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = Non
 
     Notes
     -----
-    Theory 9.11, inversion of bits: the number of cumulative probabilities at or below a uniform number has the distribution.
-    The bits that were read determine the interval [word, word + 1) / 2^bits, which contains the uniform number.
+    Theory 9.11, inversion of bits: count the cumulative probabilities that are at most a uniform number. This count has the
+    stated distribution. The bits that were read determine the interval [word, word + 1) / 2^bits, which contains the uniform
+    number.
     """
     word, bits = random_bits(step) if word is None else word, step
     while True:
@@ -124,7 +125,7 @@ def _quotient(context: Context, value: Fraction) -> Decimal:
 # truncated.
 
 Read = Callable[[int], bytes]
-"""A function that returns a given number of uniform bytes, independent of all earlier bytes."""
+"""The type of a function that returns a given number of uniform bytes, independent of all earlier bytes."""
 
 _OPEN = -1  # The entry of a table for first bits that do not determine the value
 
@@ -172,7 +173,7 @@ class Table:
 
 
 def exact_floors(law: Law) -> list[int]:
-    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first value of 2^64 - 1. Each floor is certified.
+    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first value of 2^64 - 1. Each result is proved to be exact.
 
     Pr[X < i] is irrational and below 1, so it never equals a bound. If two bounds do not determine the floor, they are computed
     with more bits.
@@ -249,7 +250,7 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
     """Return the tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest digit first.
 
-    The last table is unbounded. The last table holds the value of all further digits together.
+    The last table is unbounded: it gives the value of all further digits together.
     """
     laws, rate = list[Geometric](), 1 / scale
     while rate * _ONE_TABLE < 1:
@@ -272,8 +273,8 @@ def _blocks(size: int) -> Iterator[slice]:
 
 
 LARGEST_SCALE = 2**40
-"""Largest standard deviation of rounded Gaussian noise. For larger standard deviations, 32 bits of an offset would leave
-many results undecided.
+"""Largest standard deviation of rounded Gaussian noise. For larger standard deviations, 32 bits of an offset would often not be
+enough to determine the result.
 """
 # Cells per unit (as bits), the number of bits that are read first of an offset and of a coin, and the number of bits of an
 # offset that decide most coins.
@@ -311,8 +312,8 @@ class Scale:
 
 
 def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
-    """Draw (size,) independent int64 numbers: normal numbers with mean 0 and this standard deviation, rounded to whole
-    numbers.
+    """Draw (size,) independent normal numbers with mean 0 and standard deviation `scale`, and round them to whole numbers
+    (int64).
     """
     noise = np.empty(size, dtype=np.int64)
     for block in _blocks(size):
@@ -354,8 +355,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return an (n,) mask: True if the first bits of the coin already decide that the pair is accepted, because they are below
-    1 - (c w t + t^2 / 2) with t rounded up.
+    """Return an (n,) mask. It is True if the first bits of the coin already decide that the pair is accepted, because they are
+    below 1 - (c w t + t^2 / 2) with t rounded up.
 
     In units of 2^-53, c w t + t^2 / 2 is t' (2 c 2^16 + t'), where t' is t in units of 2^-26. One step of a coin of 32 bits
     is 2^21 of these units.

@@ -51,15 +51,15 @@ class StoppingLaw(Protocol):
         """Return the probability that none of K rounds is accepted, if each round is rejected with probability `rejection`."""
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of the loop for pure rounds with this epsilon, rounded up."""
+        """Return the epsilon of the whole selection, rounded up, if every round is pure and has this epsilon."""
 
 
 PASSING = (2, 10, 100)
-"""Acceptance rates that are assumed if the rate is unknown: one accepted round in 2, 10 or 100."""
+"""Assumed acceptance rates if the true rate is unknown: one accepted round in 2, 10 or 100."""
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that nothing is released if one round in p is accepted, for each number p in `passing`."""
+    """For each number p in `passing`, return the probability that nothing is released if one round in p is accepted."""
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
@@ -104,7 +104,7 @@ class StopCoin:
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the cost for approximate rounds, which equals the cost for pure rounds.
+        """Return the cost of the selection for approximate rounds, which equals the cost for pure rounds.
 
         The proof (theory 2b.9, approximate rounds) compares this coin with a coin that stops more often and costs less.
         """
@@ -152,7 +152,7 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the loop for pure rounds with this epsilon.
+        """Return the cost of the selection for pure rounds with this epsilon.
 
         The cost is attained at an acceptance probability of 1 / (1 + e^epsilon), where both likelihood ratios are largest
         (theory 2b.6, price of truncated negative binomial distributions).
@@ -204,7 +204,9 @@ class FiniteLaw:
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
-        """Return the distribution with these exact probabilities, by number of rounds in any order."""
+        """Return the distribution in which each number of rounds has the exact probability stated in `rounds`. The numbers may
+        be in any order.
+        """
         return cls(atoms=tuple(sorted(dict(rounds).items())))
 
     @property
@@ -226,7 +228,7 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return a certified upper bound on the cost of the loop for pure rounds. The cost is the larger of two suprema
+        """Return a proved upper bound on the cost of the selection for pure rounds. The cost is the larger of two suprema
         (theory 2b.1, price), which `privacy.law_prices` bounds.
 
         Raises
@@ -276,7 +278,7 @@ class SelectionRule:
     ----------
     stop_probability : gamma. Without a shape, it is the probability, from 0 to 1, that the search ends after a rejected round.
     shape : eta of a truncated negative binomial number of rounds; None for a stop coin.
-    rounds : a hidden number of rounds with finitely many values; the other two attributes are then ignored.
+    rounds : the distribution of a hidden number of rounds with finitely many values. The other two attributes are then ignored.
     """
 
     stop_probability: Fraction = Fraction(0)
@@ -303,7 +305,7 @@ class SelectionRule:
 
 
 def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None, delta: Fraction = Fraction(0)) -> Charge:
-    """Return the charge of rounds that are repeated until one is accepted or the rule ends the search.
+    """Return the charge of a selection: rounds are repeated until a round is accepted or the rule ends the search.
 
     Only the output of the accepted round may be published.
 
@@ -311,11 +313,11 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     the cost is epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a stop
     coin (gamma = 0), pure rounds cost 2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
 
-    Other rounds have an epsilon at some delta. They cost as much as pure rounds with this epsilon, and in addition the mean
-    number of rounds times this delta (theory 2b.9, approximate rounds). The epsilon of zero-concentrated and Gaussian rounds is
-    computed for `delta` divided by the mean number of rounds. Zero-concentrated rounds may also have a truncated negative
-    binomial number of rounds: `curves.selected` (theory 2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem
-    2).
+    Other rounds have an epsilon at some delta. The epsilon of their selection is `approximate_price` of the distribution. Its
+    delta is the mean number of rounds times the delta of a round (theory 2b.9, approximate rounds). The epsilon of
+    zero-concentrated and Gaussian rounds is computed for `delta` divided by the mean number of rounds. Zero-concentrated rounds
+    may also have a truncated negative binomial number of rounds: `curves.selected` (theory 2.5, hidden number of rounds;
+    Papernot & Steinke, ICLR 2022, Theorem 2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Account for releases that each read one piece of a register. Also account for the random pieces of rows within one release.
+"""Compute the privacy loss of releases that each read one piece of a register, and of random pieces of rows within one release.
 
 Every record has a public record number, and a secret key assigns each number permanently to a piece. A release reads one piece,
 or all rows. If a record is replaced and its number stays the same, only two kinds of releases are affected: releases that
@@ -16,7 +16,7 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, NUMBER_OF_ROWS, Charge
 
 MOST_PIECES = 1000
-"""Largest number of pieces of a register. A thousandth of a register already describes the register poorly."""
+"""Largest number of pieces of a register. Even a thousandth of a register is hardly enough to describe the register."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class SplitRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The facts that a ledger records about a split of a register. All of them are digests or public.
+    """The facts that a ledger records about a split of a register. Each fact is public or a digest.
 
     Attributes
     ----------
@@ -134,8 +134,8 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return the piece that the mechanism of a charge reads. Return None for the charge of the number of rows, which is paid
-    before the rows are divided.
+    """Return the piece that the mechanism of a charge reads. Return None for the charge of the number of rows, because this
+    number is measured before the rows are divided.
     """
     if charge.name == NUMBER_OF_ROWS:
         return None

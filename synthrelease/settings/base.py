@@ -1,5 +1,4 @@
-"""Define the base class and the common field types of all tables in the two files. The types are texts of one line and exact
-numbers, and unknown keys are refused."""
+"""Define the base class and the common field types of all tables in the two files. Unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +23,9 @@ EXPECTED = (
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text can be the label of a bin: one line, 1 to 200 characters, and no formula for a spreadsheet."""
+    """Return whether a text can be the label of a bin: one line, 1 to 200 characters, and no text that a spreadsheet would read
+    as a formula.
+    """
     return not is_executable(text) and bool(text.strip()) and len(text) <= 200 and len((text + " ").splitlines()) == 1
 
 
@@ -34,8 +35,8 @@ _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a validator for a field. The validator raises Unexpected, with the text `expected`, for a value that does not
-    satisfy `holds`.
+    """Return a validator for a field. If a value does not satisfy `holds`, the validator raises Unexpected with the text
+    `expected`.
     """
 
     def check(value: Any) -> Any:
@@ -54,14 +55,13 @@ Reason = Annotated[Line, Field(max_length=500)]
 
 @dataclass(frozen=True)
 class NamesColumns:
-    """The type of a field that names columns of the release. The type also says what happens when a column is left out of the
-    release.
+    """Annotate a field that names columns of the release, and say what happens to the field when a column is left out.
 
     Attributes
     ----------
-    way : what happens when a column is left out. With "about", the whole table describes the column and is removed with the
-        column. With "among", the column is removed from a list. With "keys", the entry of the column is removed. With "terms",
-        the terms of `tables` with the column are removed.
+    way : what happens when a column is left out. With "about", the whole table describes the column, and the program removes
+        the table. With "among", the program removes the column from a list. With "keys", it removes the entry of the column.
+        With "terms", it removes the terms of `tables` that contain the column.
     """
 
     way: Literal["about", "among", "keys", "terms"]
@@ -95,8 +95,8 @@ class SpecTable(BaseModel):
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
-        """Yield the contradictions between settings of the table, each as a sentence or an expected value. Only the first is
-        reported.
+        """Yield the contradictions between settings of the table, each as a sentence or an expected value. The program reports
+        only the first contradiction.
         """
         yield from ()
 
@@ -108,11 +108,11 @@ class SpecTable(BaseModel):
 
 
 class AgreedTable(SpecTable):
-    """The persons who agreed to the threshold, and the day of their agreement.
+    """An agreement about the threshold of a criterion: who agreed, and on which day.
 
     Attributes
     ----------
-    by : the person, the office or the meeting that agreed. Example: `by = "Council of users"`.
+    by : the person, the office or the meeting that agreed to the threshold. Example: `by = "Council of users"`.
     on : the day of the agreement. Example: `on = 2026-11-22`.
     """
 
@@ -127,8 +127,8 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration that only a comparison with the schema shows. It has the name of the field,
-    the expected value, and the value found.
+    """A mistake in a table of the configuration, with the name of the field, the expected value, and the value found. Only a
+    comparison with the columns shows such a mistake.
     """
 
     field: str
@@ -138,7 +138,7 @@ class Mistake:
 
 
 def unknown(field: str, what: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
-    """Yield a mistake for each unknown name, with the known name that was probably meant."""
+    """Yield a mistake for each unknown name. The mistake suggests the known name that was probably meant."""
     for name in names:
         if name not in known:
             yield Mistake(field, f"{what} ({listing(known)})", repr(name), closest(name, known))
@@ -147,17 +147,17 @@ def unknown(field: str, what: str, names: Iterable[str], known: Collection[str])
 # An earlier release as the public table that a generator starts from.
 
 RELEASED = "release:"
-"""The first characters of the name of a public table, if this table is an earlier release."""
+"""If a public table is an earlier release, its name begins with this text."""
 
 
 class ReleasedPrior(SpecTable):
-    """An earlier release from which a generator starts, as a path relative to the configuration.
+    """An earlier release from which a generator starts.
 
     Attributes
     ----------
-    release : the folder of the earlier release. `[series] earlier` must name this release, and it must pass `verify`. Both
-        releases must have the same neighbours. Each bin of the earlier release must lie in one bin of the new release. Example:
-        `release = "../births-2023"`.
+    release : the folder of the earlier release, relative to the configuration. `[series] earlier` must name this release, and
+        it must pass `verify`. Both releases must have the same neighbours. Each bin of the earlier release must lie in one bin
+        of the new release. Example: `release = "../births-2023"`.
     """
 
     release: str = Field(min_length=1)

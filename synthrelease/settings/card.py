@@ -1,7 +1,7 @@
 """Define the table [card]: the steward's texts about a release, in one language or several, and facts for data catalogues.
 
-These texts never state numbers of the release, which `bundle/` computes. The texts have no markup, and an empty line separates
-paragraphs.
+These texts never state numbers of the release. `bundle/` computes these numbers. The texts have no markup, and an empty line
+separates paragraphs.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class CatalogueTable(Stripped):
     keywords : search words, in addition to "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
     themes : terms of the EU's data themes or of another vocabulary. The default is the theme that belongs to the card's sector.
         Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
-    access : "public" means that everybody can get the released files. "restricted" means that the publisher decides. Example:
-        `access = "restricted"`.
+    access : "public" means that everybody can get the released files. "restricted" means that the publisher decides who can get
+        them. Example: `access = "restricted"`.
     places : the places that the data describe, each as the web address of a term. Example: `places =
         ["http://publications.europa.eu/resource/authority/country/ISR"]`.
     start : the first day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
@@ -55,9 +55,9 @@ class CatalogueTable(Stripped):
     individuals : the number of persons in the original records, if it is published. Example: `individuals = 170000`.
     minimum_age : the smallest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
     maximum_age : the largest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
-    health_categories : terms of HealthDCAT-AP's categories of health data, which this profile requires. Example:
-        `health_categories = ["https://example.org/health-category/registry"]`.
-    health_themes : terms for diseases, treatments and similar topics. Example: `health_themes =
+    health_categories : categories of health data, each as the web address of a term. HealthDCAT-AP requires at least one.
+        Example: `health_categories = ["https://example.org/health-category/registry"]`.
+    health_themes : diseases, treatments and similar topics, each as the web address of a term. Example: `health_themes =
         ["https://www.wikidata.org/wiki/Q34581"]`.
     coding_systems : the codelists that the data use, each as the web address of a term. Example: `coding_systems =
         ["https://www.wikidata.org/wiki/Q45127"]`.
@@ -132,12 +132,12 @@ def _paragraphs(text: Any) -> Any:
 
 
 class ProgramTable(Stripped):
-    """[card.program]: the program for readers, which checks the release and answers questions about it. The program is in no
-    package index. Without this table, no document of the release says where to get the program.
+    """[card.program]: where readers can get the program that checks the release and answers questions about it. No package
+    index offers this program. Without this table, no document of the release says where to get the program.
 
     Attributes
     ----------
-    address : the address of one file, such as the source archive. Example: `address =
+    address : the web address of one file of the program, such as the source archive. Example: `address =
         "https://example.org/synthrelease-1.0.0.tar.gz"`.
     sha256 : the checksum of that file, as `sha256sum` prints it. Example: `sha256 =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
@@ -170,9 +170,9 @@ class CardTexts(Stripped):
     unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
     ethics : the ethical review of the release, and the consent of the persons. Example: `ethics = "Reviewed by the committee
         on confidentiality."`.
-    maintenance : updates and errata of the release, and how long they will be made. Example: `maintenance = "Published once;
-        errata under a new version."`.
-    feedback : the feedback that the publisher asks for. Example: `feedback = "Tell us what you missed."`.
+    maintenance : whether the publisher will publish updates and errata of the release, and how long. Example: `maintenance =
+        "Published once; errata under a new version."`.
+    feedback : the feedback that readers should send to the publisher. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
 
@@ -204,31 +204,33 @@ class CardTable(CardTexts):
     Attributes
     ----------
     language : the language of the texts directly under [card]. Example: `language = "en"`.
-    organisation_type : the kind of organisation, in the words of OpenDP's deployments registry. Example: `organisation_type =
-        "Government"`.
+    organisation_type : the kind of organisation that publishes the release, in the terms of OpenDP's deployments registry.
+        Example: `organisation_type = "Government"`.
     contact : an e-mail address or a web address. Example: `contact = "statistics@example.org"`.
     licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`. Example: `licence = "CC-BY-4.0"`.
     licence_url : the address of a licence that the program does not know. Example: `licence_url =
         "https://example.org/licence"`, `licence = "Our own licence"`.
     version : the version of this release, in any numbering. Example: `version = "1.0"`.
     published : the day of publication; the default is the day on which the release began. Example: `published = 2026-01-31`.
-    region : the place or the population that the data describe, in the words of OpenDP's deployments registry. Example:
-        `region = "Israel"`.
-    sector : the sector of public life, in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
+    region : the place or the population that the data describe, in the terms of OpenDP's deployments registry. Example: `region
+        = "Israel"`.
+    sector : the sector of public life, in the terms of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
     url : the web address of the release. Example: `url = "https://example.org/births"`.
-    justification : the reasons for epsilon, thresholds and bins. Example: `justification = "Agreed with the ministry."`.
-    tuning : trials before the release, on private or on public data. Example: `tuning = "Rehearsed on public births alone."`.
+    justification : the reasons for the chosen epsilon, thresholds and bins. Example: `justification = "Agreed with the
+        ministry."`.
+    tuning : how the settings were tried before the release, and whether on private or on public data. Example: `tuning =
+        "Rehearsed on public births alone."`.
     access : the people who can reach the private data, and the protection of these data. Example: `access = "Two named
         officers, off the network."`.
     signed_by : the two persons who approve the run of the release. Example: `signed_by = ["A. Levi, steward", "B. Cohen,
         reviewer"]`.
     registry_authors : the authors of the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
-    program : the address and the checksum of the program for readers. Example: `program.address =
+    program : the address and the checksum of the program with which readers check the release. Example: `program.address =
         "https://example.org/synthrelease-1.0.0.tar.gz"`, `program.sha256 =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     catalogue : further facts for catalogues of data. Example: `catalogue.keywords = ["births"]`.
-    en : the texts in English, if the card has another language. Example: `language = "he"`, `en.title = "Live births"`.
-    he : the texts in Hebrew, if the card has another language. Example: `he.title = "לידות חי"`.
+    en : the texts in English, if `language` is another language. Example: `language = "he"`, `en.title = "Live births"`.
+    he : the texts in Hebrew, if `language` is another language. Example: `he.title = "לידות חי"`.
     """
 
     language: Language = "en"
@@ -283,7 +285,7 @@ def is_email(contact: str) -> bool:
 
 
 def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
-    """Yield the TOML paths of the texts that the card lacks, for a warning before a release.
+    """Yield the TOML paths of the texts that the card lacks. The program warns about them before a release.
 
     Parameters
     ----------
@@ -314,4 +316,4 @@ LICENCES = {
     "etalab-2.0": ("Licence Ouverte 2.0", "https://www.etalab.gouv.fr/wp-content/uploads/2018/11/open-licence.pdf"),
     "CDLA-Permissive-1.0": ("Community Data Licence Agreement, Permissive 1.0", "https://cdla.dev/permissive-1-0/"),
 }
-"""SPDX names of licences for data that the citation file may use, with their names and addresses."""
+"""SPDX names of the data licences that the citation file may use, with the full names and addresses of these licences."""

@@ -1,5 +1,5 @@
-"""Define the tables [input], [columns.NAME] and [[rules]], which say how a file is read into public bins. This module also has
-messages about files.
+"""Define the tables [input], [columns.NAME] and [[rules]], which say how the program reads a file into public bins. This module
+also has the messages about files that cannot be read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """Return bins if they are valid. Raises Unexpected with the same message for every value that is no valid list of bins."""
+    """Return bins if they are valid. Otherwise raise Unexpected, with the same message for every invalid list."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -96,12 +96,12 @@ IMPUTING = {
     *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
     *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
 }
-"""Words for methods that would fill missing values from other rows of the private file."""
+"""Values of `missing` with which a steward may ask for filling missing values from other rows of the private file."""
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return the setting for missing values. If the setting asks to fill missing values from other records, the function raises
-    Unexpected with the alternatives.
+    """Return the setting for missing values. If the setting asks to fill missing values from other records, raise Unexpected
+    with the allowed settings.
     """
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
@@ -116,8 +116,9 @@ def _missing_rule(value: Any) -> Any:
 
 
 Position = tuple[int, int] | tuple[int, int, int]
-"""Positions of the first and last character, counted from 1. A third number gives the digits after a decimal point that the
-file does not write."""
+"""Positions of the first and last character, counted from 1. If the file leaves out the decimal point, a third number says how
+many digits follow it.
+"""
 MOST_CHARACTERS = 100_000
 """Largest number of characters in a line of fixed width."""
 
@@ -130,8 +131,8 @@ class FixedWidthTable(SpecTable):
 
     Attributes
     ----------
-    columns : for each column, the positions of its first and last character in a line, counted from 1. If the file writes no
-        decimal point, a third number is the number of digits after the point. `init` takes the positions from a DDI codebook.
+    columns : for each column, the positions of its first and last character in a line, counted from 1. If the file leaves out
+        the decimal point, add a third number: how many digits follow the point. `init` takes the positions from a DDI codebook.
         Example: `columns = { year = [1, 4], income = [5, 12, 2] }`.
     record_type : the positions of the first and last character of the record type, in a file with several record types.
         Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2,
@@ -155,8 +156,8 @@ class FixedWidthTable(SpecTable):
                 yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type whose lines are read, and the positions of the columns of this type. Without record types,
-        the type is "".
+        """Return the record type of the lines to read, and the positions of the columns in these lines. In a file without
+        record types, the record type is "".
 
         Parameters
         ----------
@@ -176,14 +177,13 @@ class InputTable(SpecTable):
     Attributes
     ----------
     delimiter : the character between two cells of a CSV file. Example: `delimiter = ";"`.
-    encoding : the encoding of a CSV file. "latin-1" is ISO 8859-1, and "windows-1255" is for Hebrew. "mixed" reads each byte
-        that is not valid UTF-8 as Windows-1252. The setting also applies to files of Stata, SAS and SPSS that do not name their
-        encoding. Example: `encoding = "latin-1"`.
+    encoding : the encoding of a CSV file. "latin-1" is ISO 8859-1, and "windows-1255" is for Hebrew. "mixed" reads the file as
+        UTF-8, and each byte that is not valid UTF-8 as Windows-1252. The setting also applies to files of Stata, SAS and SPSS
+        that do not name their encoding. Example: `encoding = "latin-1"`.
     decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
-    table : the table to read, if a database has several tables. The option `--table` overrides this setting. Example: `table =
-        "births"`.
-    fixed_width : the positions of columns in a file without delimiters. Example: `fixed_width.columns = { year = [1, 4], income
-        = [5, 12, 2] }`.
+    table : the table to read from a database. The option `--table` overrides this setting. Example: `table = "births"`.
+    fixed_width : the positions of the columns in a file without delimiters. Example: `fixed_width.columns = { year = [1, 4],
+        income = [5, 12, 2] }`.
     missing_values : texts that stand for a missing value in every column. Spaces around a text do not matter. Your list
         replaces the whole default list, so include the empty text if empty cells are missing values. Example: `missing_values =
         ["", "-9", "unknown"]`.
@@ -195,14 +195,14 @@ class InputTable(SpecTable):
         bound, and excludes a row with an unknown category or code. "drop" excludes the row. "error" refuses the file, after the
         budget was charged. A column may have its own setting. A column of categories or codes may also have "bin". Example:
         `outside = "drop"`.
-    rows : the published number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy count, which
-        costs the epsilon `rows` of [budget]. A whole number is an official number of rows, which must not exceed the true
-        number. "exact" publishes the true number; then the guarantee does not protect whether a record passes the rules. If no
-        row can be excluded, the setting has no effect and no cost. Example: `rows = 150000`.
-    one_row_per : "respondent" states that each row of the file is one respondent, counted once. The statement is required if a
-        column has `role = "weight"`. The program refuses a file in which rows were repeated by their weights. In such a file
-        one respondent would change counts by the weight and not by 1, and the guarantee would not hold. Example: `one_row_per =
-        "respondent"`.
+    rows : how the release gets the number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy
+        count, which costs the epsilon `rows` of [budget]. A whole number is an official number of rows, which must not exceed
+        the true number. "exact" publishes the true number. Then the guarantee does not protect whether a record passes the
+        rules. If no row can be excluded, the setting has no effect and no cost. Example: `rows = 150000`.
+    one_row_per : "respondent" states that each row of the file is one respondent, counted once. This setting is required if a
+        column has `role = "weight"`. The guarantee does not cover a file that repeats each row according to its weight: in such
+        a file one respondent would change counts by the weight and not by 1, and the guarantee would not hold. Example:
+        `one_row_per = "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -243,68 +243,69 @@ class ColumnTable(SpecTable):
 
     Attributes
     ----------
-    kind : "integer" is for whole numbers, "real" for other numbers, "category" for texts. "code" is for texts or numbers that a
-        codelist explains. Example: `kind = "integer"`.
+    kind : "integer" is for whole numbers, "real" for other numbers, "category" for texts. "code" is for texts or numbers whose
+        meaning stands in a codelist. Example: `kind = "integer"`.
     description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
     unit : the unit of the numbers on the data card. Example: `unit = "years"`.
-    source : the name of the column in the private file, if the private file has another name. Example: `source =
+    source : the name of the column in the private file, if it differs from the name in the release. Example: `source =
         "date_of_birth"`.
-    part : the part of a date that the column contains. The kind of the column is "integer". A quarter is 1 to 4, a week is 1 to
-        53 (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
-    minus : a column of the file with another date. The column contains the number of days from this date to the date in
-        `source`. With `part = "year"` it contains the number of completed years, as for an age. Example: `source =
-        "discharged"`, `minus = "admitted"`.
+    part : the part of a date that the column contains. The column must have the kind "integer". A quarter is 1 to 4, a week is
+        1 to 53 (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
+    minus : a column of the file with another date. The released column then contains the number of days from the date in
+        `minus` to the date in `source`. With `part = "year"` it contains the number of completed years, as for an age. Example:
+        `source = "discharged"`, `minus = "admitted"`.
     minus_format : the format of the dates in `minus`, if it differs from `format`. Example: `source = "discharged"`, `minus =
         "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
-        day). The default is yyyy-mm-dd, which also fits files with a type for dates. If you write several formats with `or`,
-        the program uses the first format that fits the text. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
+        day). The default is yyyy-mm-dd, which also fits files that store dates as dates. You may join several formats with
+        `or`: the program uses the first format that fits the text. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
         `bounds = [15, 74]`.
-    bounds_by : the source of the bounds. The source shows readers that the bounds were not taken from the private file.
+    bounds_by : where the bounds come from. This source shows readers that the bounds were not taken from the private file.
         Example: `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
-    categories : the list of categories, as the file writes them. If several texts stand for one category, write a table: the
-        released category, and the list of its texts. The kind "category" requires this setting. A listed text is never a
-        missing value. Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
-    codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. A list gives
-        codes that are their own labels. A text is the path of a CSV file, relative to this file, with the columns `code,label`.
-        Each further column is a level, such as the state of a municipality, and one of the `alternatives`. The content of the
-        file is part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion
-        computes with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean of the
-        values in the bin is better. State a public guess of this mean, never a value from the private file. `init` writes the
-        mean in the public file. Example: `numbers = { M = 0, F = 1 }`.
+    categories : the list of categories, as the file writes them. If several texts stand for one category, write a table that
+        gives each released category the list of its texts. The kind "category" requires this setting. A text in this list is
+        never a missing value. Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+    codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. In a list,
+        each code is its own label. A text is the path of a CSV file, relative to this file, with the columns `code,label`. Each
+        further column of the CSV file is a level, such as the state of a municipality, and becomes one of the `alternatives`.
+        The content of the file is part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" =
+        "Home" }`.
+    numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion computes
+        with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean of the values in
+        the bin is better. State a public estimate of this mean, never a value from the private file. `init` computes the mean
+        from the public file. Example: `numbers = { M = 0, F = 1 }`.
     step : if a criterion computes with exact values, each value is first rounded to the nearest multiple of this number. The
         default is about a thousandth of the range of the bounds. A smaller step costs time, but no epsilon. Example: `step =
         5`.
     ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
         true`.
-    role : "weight" declares the column as the design weight of a survey; each of its bins has a representative value above 0.
-        The column is modelled like any other column and multiplies no count. [calibration] may start from this weight.
-        "cluster_group" declares random groups of clusters. Then `source` is the column of `clusters` in [design], and a public
-        digest of its text assigns each cluster to one of the listed categories. Example: `kind = "category"`, `source =
-        "tract"`, `role = "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
-    missing : the treatment of missing values in this column. The default is the treatment under [input]. A bin of missing
-        values is never merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing
-        = "bin"`.
+    role : "weight" declares the column as the design weight of a survey. Each bin of the column must have a representative
+        value above 0. The generator treats the column like any other column, and no count is multiplied by the weight.
+        [calibration] may start from this weight. "cluster_group" declares random groups of clusters. Then `source` must be the
+        column that `clusters` in [design] names. A public digest of the cluster's text assigns each cluster to one of the
+        listed categories. Example: `kind = "category"`, `source = "tract"`, `role = "cluster_group"`, `categories = ["1", "2",
+        "3", "4", "5"]`.
+    missing : the treatment of missing values in this column. The default is `missing` of [input]. A bin of missing values is
+        never merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing = "bin"`.
     missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not
         stated"`.
     missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
         Example: `missing_values = ["97", "98", "99"]`.
-    characters : the length of the code, if a code is the beginning of a longer text. With 1, "I21.4" counts as "I". Missing
-        values are recognised before the text is cut. If codes consist of digits, the file must have their leading zeros.
-        Example: `characters = 3`.
-    outside : the treatment of values outside the bounds or categories of this column. The default is the treatment under
-        [input]. Categories and codes have "bin" in place of "clip". With "bin", an unlisted text counts under `outside_label`,
+    characters : how many characters at the beginning of the text are the code. With 1, "I21.4" counts as "I". Missing values
+        are recognised before the text is cut. If codes consist of digits, the file must have their leading zeros. Example:
+        `characters = 3`.
+    outside : the treatment of values outside the bounds or categories of this column. The default is `outside` of [input]. A
+        column of categories or codes may have "bin" but not "clip". With "bin", an unlisted text counts under `outside_label`,
         and no row is excluded. Example: `outside = "bin"`.
     outside_label : the label for unlisted texts: a new label, or a listed category. The setting implies `outside = "bin"`. In
-        each alternative this label is a separate group, unless another group has this name or contains it. The default is
-        "other". Example: `outside = "bin"`, `outside_label = "all others"`.
-    alternatives : one or more lists of bins for the column, each with a name. The bins of numbers must cover the bounds
-        without a gap. Examples are "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real")
-        and ">44". For categories and codes, a table gives each group its categories or codes (not labels). By default there is
-        one alternative: in "categories" each category is a bin, and in "codes" each code is a bin. Example:
-        `alternatives.coarse = ["<18", "18-64", ">64"]`.
+        each alternative this label is a separate group, unless another group has this name or contains this label. The default
+        is "other". Example: `outside = "bin"`, `outside_label = "all others"`.
+    alternatives : one or more lists of bins for the column, each with a name. The bins of numbers must cover the bounds without
+        a gap. Examples are "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real") and ">44".
+        For categories and codes, write a table that gives each group its categories or codes (not labels). By default there is
+        one alternative. It is called "categories" or "codes", and each category or code is a bin. Example: `alternatives.coarse
+        = ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]
@@ -335,8 +336,8 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return the summarised columns of a column that summarises indicators (`settings.wide.IndicatorColumn`), each with
-        the categories that count. Return None for a column of the file.
+        """If this column summarises indicators (`settings.wide.IndicatorColumn`), return the columns of these indicators, each
+        with the categories for which the indicator applies. Return None for a column of the file.
         """
         return None
 
@@ -360,11 +361,11 @@ class RuleTable(SpecTable):
     ----------
     never : a condition on columns. Rows that meet the condition are excluded. A condition may use comparisons, `and`, `or`,
         `not`, `in` and `is missing`. A comparison with a missing value is neither true nor false, so neither the comparison nor
-        its negation excludes a row. `column.level == 'group'` names a group of codes or categories of the alternative `level`.
-        A rule may compare two columns of numbers, such as `wage > total`. If a column has more than 1,000 possible numbers,
-        such a rule must be for the released table alone, and it compares bins. With [members], a rule may compare a member with
-        its root or the first member (`age > first.age - 12`), and count members (`count(age < 18) > children`). Example: `never
-        = "mother_age < 20 and parity > 3"`.
+        its negation excludes a row. `column.level == 'group'` is true for every code or category that the alternative `level`
+        puts into this group. A rule may compare two columns of numbers, such as `wage > total`. If a column has more than 1,000
+        possible numbers, such a rule must have `applies_to = ["synthetic"]`, and it compares bins. With [members], a rule may
+        count members (`count(age < 18) > children`). It may also compare a member with the member's root, or with the first
+        member (`age > first.age - 12`). Example: `never = "mother_age < 20 and parity > 3"`.
     applies_to : "raw" applies the rule to the private file, and "synthetic" applies the rule to the released table. Example:
         `applies_to = ["raw"]`.
     why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
@@ -384,7 +385,7 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the category of unlisted strings; None if such strings have no category."""
+    """Return the label of the category for unlisted texts; None if there is no such category."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -393,7 +394,7 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return the treatment of unlisted strings: "bin", "drop" or "error". For categories and codes, "clip" under [input] means
+    """Return the treatment of unlisted texts: "bin", "drop" or "error". For categories and codes, "clip" in [input] means
     "drop".
     """
     if unlisted_label(table) is not None:
@@ -402,16 +403,16 @@ def outside_of(table: ColumnTable, policy: InputTable) -> str:
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name of unlisted texts in alternatives. The name is the code whose label is the label of unlisted texts, or
-    this label if there is no such code.
+    """Return the name that stands for unlisted texts in alternatives. This name is the code with the label of unlisted texts,
+    or this label itself if no code has it.
     """
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return the groups with the unlisted strings. If no group lists these strings, they join the group with their name, or
-    form a new group with this name.
+    """Return the groups, completed with the name of unlisted texts. If no group lists this name, it joins the group with the
+    same name, or forms a new group.
     """
     if member is None or any(member in group for group in groups.values()):
         return groups
@@ -475,8 +476,8 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about quotes that are not in pairs. If `long`, the message names another possible cause: a field that
-    is too long.
+    """Return the message about an unpaired quote. If `long`, the message names another possible cause: a field that is too
+    long.
     """
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
@@ -494,7 +495,7 @@ def utf_16(encoding: str) -> str:
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
-    """Return the message about needed columns that a header lacks. `guess` is a name in the header that may stand for the
+    """Return the message about needed columns that a header lacks. `guess` is a name in the header that may be meant for the
     first missing column.
     """
     if guess:

@@ -1,5 +1,5 @@
-"""Validate tables of TOML with their pydantic models, and turn every mistake into a problem with file, path, expected and
-found.
+"""Validate tables of TOML with their pydantic models, and turn every mistake into a problem: file, path, expected value and
+value found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encodi
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Return the reason why a method or setting with this name is refused, and an alternative. Return None for other names."""
+    """Return why the program refuses a method or setting with this name, and what to use instead. Return None for other names.
+    """
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
@@ -34,7 +35,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
-    """A collector of the problems that were found so far. `file` is the path of the configuration."""
+    """Collect the problems that were found so far. `file` is the path of the configuration."""
 
     def __init__(self, configuration: ConfigurationFile):
         self._configuration = configuration
@@ -45,7 +46,7 @@ class Problems:
         self.found.append(Problem(file=file or self.file, path=path, expected=expected, found=found, suggestion=suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
-        """Add a mistake for each unknown name, with the known name that was probably meant."""
+        """Add a mistake for each unknown name. The mistake suggests the known name that was probably meant."""
         for mistake in unknown(path, what, names, known):
             self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
 
@@ -68,7 +69,7 @@ class Problems:
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class that a table names. If there is no such class, the method adds a problem and returns None."""
+        """Return the class that a table names. If there is no such class, add a problem and return None."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -81,8 +82,8 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Return the problems of a configuration. A problem in an inherited table gets the name of the file from which it is
-    inherited.
+    """Return the problems of a configuration. If the table with a problem was inherited, the problem names the file from which
+    the table comes.
     """
     path = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
@@ -94,7 +95,7 @@ ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
 def validated(
     model: type[ValidatedModel], table: Mapping[str, Any], file: str, path: str = ""
 ) -> ValidatedModel | list[Problem]:
-    """Return the model for a table, or every mistake in this table."""
+    """Validate a table. Return its model, or all mistakes in the table."""
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
@@ -110,7 +111,7 @@ def validated(
 
 
 def valid(model: type[ValidatedModel], table: Mapping[str, Any], file: str) -> ValidatedModel:
-    """Return the model for a table. Raises SpecError with every mistake in the table."""
+    """Validate a table, and return its model. Raises SpecError with all mistakes in the table."""
     result = validated(model, table, file)
     if isinstance(result, list):
         raise SpecError(result)
@@ -144,7 +145,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
-    """Return the field names of the model to which a path inside `model` leads."""
+    """Follow a path inside `model` to a nested model, and return the field names of the nested model."""
     for step in steps:
         field = model.model_fields.get(str(step)) if isinstance(step, str) else None
         inner = _models_in(field.annotation) if field else [model]

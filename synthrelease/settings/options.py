@@ -1,4 +1,4 @@
-"""Define the tables of options, which most releases do not use, such as [members], [calibration], [series] and [design]."""
+"""Define the tables of options, such as [members], [calibration], [series] and [design]. Most releases do not use them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ YES = ("1", "yes", "y", "true", "t")
 
 class PartitionTable(SpecTable):
     """[partition]: two random pieces of the rows, one for the generator and one for the criteria. Each record is in one piece,
-    so the privacy loss of the record is only the cost of this piece. The released table has as many rows as the piece of the
-    criteria, and criterion values describe this piece. A piece differs from the whole file by chance, so thresholds must allow
-    for this difference.
+    so the privacy loss of the record is only the cost of this piece. The released table has as many rows as the piece for the
+    criteria, and the criterion values describe this piece. A piece differs from the whole file by chance, so thresholds must
+    allow for this difference.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class PartitionTable(SpecTable):
 
 class ScoutTable(SpecTable):
     """[scout]: the scout before this release, and the cap on the scout and the release together. `init --scout` writes this
-    table. The ledger of the scout has the same numbers, and a release with other numbers is refused.
+    table. The ledger of the scout contains the same numbers, and the program refuses a release with other numbers.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class ScoutTable(SpecTable):
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     rho : the cost of the scout in rho; 0 for a scout without a delta. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
         `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    rare : an upper limit on the probability that the scout published a text that only one row has. Example: `rare = 1e-12`,
-        `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
+    rare : an upper limit on the probability that the scout published a text that only one row contains. Example: `rare =
+        1e-12`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    tests : the epsilon that is reserved for the tests and criterion values of the release, or with delta 0 for the whole
+    tests : the epsilon reserved for the tests and criterion values of the release. With delta 0, it is reserved for the whole
         release. Example: `tests = 0.2`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     document : the SHA-256 of scout.json in the scout's folder. Example: `document =
@@ -94,14 +94,14 @@ class ScoutTable(SpecTable):
 
 
 class SplitTable(SpecTable):
-    """[split]: one of the pieces into which `synthrelease ledger split` has divided the register. A secret key divides the
-    register once, for all years. Different pieces contain different records. As long as a record keeps its number, its privacy
-    loss is the cost of its own piece. The released statistics describe the piece.
+    """[split]: the piece of the register that this release reads. `synthrelease ledger split` divides the register by a secret
+    key, once for all years. Each record is in exactly one piece. As long as a record keeps its number, its privacy loss is the
+    cost of its own piece. The released statistics describe the piece.
 
     Attributes
     ----------
-    by : the column of the private file with the record number. The record number must be public, present in every row, unique,
-        and not released. Example: `by = "certificate"`, `piece = 1`, `of = 2`.
+    by : the column of the private file with the record number. This number must be public, present in every row, and different
+        for every row. The column must not be released. Example: `by = "certificate"`, `piece = 1`, `of = 2`.
     piece : the number of the piece that this release reads, from 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of =
         2`.
     of : the number of pieces of the register, as stated in the ledger. Example: `of = 2`, `by = "certificate"`, `piece = 1`.
@@ -119,29 +119,28 @@ class SplitTable(SpecTable):
 class MembersTable(SpecTable):
     """[members]: the members of each row of the private file, such as the persons of a household or the visits of a patient.
     The members are in a second file (`release --members FILE`), or in one file that repeats the columns of the root in each
-    row. A root is protected together with all its members.
+    row. The guarantee protects a root together with all its members.
 
     Attributes
     ----------
-    key : the column of both files that links a member to its root. The key is not released. The released files have new numbers
-        under the name of the key. Example: `key = "household"`.
+    key : the column of both files that links a member to its root. The true keys are not released: the released files have new
+        numbers under the name of the key. Example: `key = "household"`.
     missing_keys : texts in the column of the key that mean "no key", in addition to `missing_values` of [input]. A row without
         a key is excluded. Example: `missing_keys = ["0", "99999"]`.
-    most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
-        6`.
+    most : how many members of a root are released at most. Each further member adds columns to the record. Example: `most = 6`.
     least : the smallest number of members. A root with fewer members is excluded. Example: `least = 1`.
     more : the treatment of a root with more than `most` members. "first" releases the first members, in the order that `order`
         states. "drop" excludes the root with all its members. Example: `more = "drop"`.
     order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time, and
         other texts alphabetically. Rows without a value come last. Members that agree in these columns are ordered by their
-        released values; the order of the file has no effect. If such a column is released, its statistics describe the first
-        members of each root. Example: `order = ["number"]`.
-    reference : a column of the members' file and the text that marks the first member of a root, such as the reference person
-        of a household. Example: `reference = { relation = "reference person" }`.
+        released values. The order of the rows in the file has no effect. If a column of `order` is released, its statistics
+        describe only the first members of each root. Example: `order = ["number"]`.
+    reference : how to recognise the first member of a root, such as the reference person of a household: a column of the
+        members' file, and its text in the row of this member. Example: `reference = { relation = "reference person" }`.
     size : the name of the released column with the number of members. Example: `size = "persons"`.
-    columns : the columns of a member, written like [columns.NAME]. Each column has one list of bins. In criteria and queries
-        the column NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind =
-        "integer", bounds = [0, 99] }`.
+    columns : the columns of a member, written like [columns.NAME]. Each of these columns has exactly one list of bins. In
+        criteria and queries the column NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example:
+        `columns.age = { kind = "integer", bounds = [0, 99] }`.
     rules : plausibility rules for members, written like [[rules]]. A root is excluded if one of its members breaks a rule. A
         rule may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of
         another member (other.NAME; the rule then checks every two members). A rule may compare whole numbers (`age > first.age
@@ -161,7 +160,7 @@ class MembersTable(SpecTable):
     rules: list[RuleTable] = Field(default=[], max_length=50)
 
     def members_with(self, missing: str) -> Linked:
-        """Return the positions of members in the record of their root.
+        """Return how the members of a root are arranged in the record of this root.
 
         Parameters
         ----------
@@ -182,8 +181,8 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """Return totals if they are valid. Every value that is no valid table of totals raises Unexpected with the same message.
-    The groups are checked later.
+    """Return totals if they are valid. Otherwise raise Unexpected, with the same message for every invalid table of totals. The
+    groups are checked later.
     """
     if isinstance(value, str):
         return value
@@ -208,10 +207,10 @@ class MarginTable(SpecTable):
     ----------
     columns : the one or two columns of the margin. Example: `columns = ["sex", "age"]`.
     totals : the total of each group, by its label. With two columns, each group of the first column has a table. A group is a
-        category, a bin or an alternative of the column, or a coarser bin that contains whole bins of every alternative. Every
-        group needs a total. A text is the path of a CSV file, relative to this file, with the columns of the margin and a
-        column "total". Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`,
-        `columns = ["sex", "age"]`.
+        category, a bin or a group of an alternative. It may also be a wider bin that consists of whole bins of every
+        alternative. Every group needs a total. A text is the path of a CSV file, relative to this file, with the columns of the
+        margin and a column "total". Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900
+        } }`, `columns = ["sex", "age"]`.
     """
 
     columns: tuple[str, ...] = Field(min_length=1, max_length=8)
@@ -224,8 +223,8 @@ class CalibrationTable(SpecTable):
 
     Attributes
     ----------
-    source : the published source of the totals. Totals that were counted in the private file are not allowed: they would be
-        published without a guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
+    source : the published source of the totals. Do not count totals in the private file: they would be published without a
+        guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
     margins : the totals, one table for each margin. Margins that share columns must agree in the totals of these columns.
         Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     start : the column with `role = "weight"` whose representative values are the initial weights. Without `start` all rows
@@ -233,12 +232,13 @@ class CalibrationTable(SpecTable):
     cap : the largest weight, as a multiple of the mean weight. Example: `cap = 5`.
     floor : the smallest weight, as a multiple of the mean weight. Rows in a group with a total of 0 have the weight 0. Example:
         `floor = 0.2`.
-    tolerance : the largest difference between a weighted count and its total, as a share of the total. The totals of two
-        margins may differ by the same share; the sum of the first margin is used. Example: `tolerance = 0.0001`.
-    collapse : the columns whose small groups may be joined with neighbouring groups; the program tries the columns in this
-        order. The order of bins, or of totals, determines which groups are neighbours. Example: `collapse = ["age"]`.
-    fewest_rows : the smallest number of released rows of a group. A smaller group is joined with a neighbouring group, if
-        `collapse` names the column. Example: `fewest_rows = 30`.
+    tolerance : the largest difference between a weighted count and its total, as a share of the total. The sums of two margins
+        may also differ by this share; the program uses the sum of the first margin. Example: `tolerance = 0.0001`.
+    collapse : the columns whose small groups the program may join with neighbouring groups. The program tries the columns in
+        this order. Two groups are neighbours if their bins, or their totals, stand next to each other. Example: `collapse =
+        ["age"]`.
+    fewest_rows : the smallest number of released rows of a group. The program joins a smaller group with a neighbouring group,
+        if `collapse` names the column. Example: `fewest_rows = 30`.
     """
 
     source: Annotated[Line, Field(min_length=1, max_length=500)]
@@ -252,27 +252,28 @@ class CalibrationTable(SpecTable):
 
 
 class SeriesTable(SpecTable):
-    """[series]: other releases of the same register, and a plan for several years. The card shows the costs of these releases,
-    and the total for a person who is in all of them. `verify --with` checks this sum.
+    """[series]: other releases of the same register, and a plan for several years. The card shows the cost of each release, and
+    the total cost for a person who is in all of them. `verify --with` checks this total.
 
     Attributes
     ----------
     name : the name of the series. Example: `name = "Live births, yearly"`.
     earlier : the paths of the release.json files of all earlier releases about the same persons, relative to this file, the
         oldest first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
-    years : the number of years in the plan. Each year has one release. Before the first release the plan states the cost of
-        all years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example:
-        `years = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
+    years : the number of years in the plan. Each year has one release. Before the first release the plan states the total cost
+        of all years for a person. `ledger years` writes the plan into the ledger, and every release of the series must use this
+        ledger. Example: `years = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live
+        births, yearly"`.
     first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
     year : the year of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
-    epsilon : the largest epsilon of a year's release for one record: one number for all years, or a list with a number for each
-        year. If the list is shorter, its last number is for all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`,
-        `first = 2019`, `year = 2020`, `name = "Births"`.
+    epsilon : the largest epsilon of a year's release for one record. Write one number for all years, or a list with a number
+        for each year. If the list has fewer numbers than years, its last number is for all later years. Example: `epsilon =
+        [0.85, 0.5]`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
-    records : the largest number of records that one person has in the files of all years together. For example, it is 1 if
-        nobody can be in two years, or 4 if a mother has at most four births. The default is the number in [unit] for every
-        year. Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    records : the largest number of records that one person has in the files of all years together. For example, write 1 if
+        nobody can be in the files of two years, or 4 if a mother has at most four births. The default is the number in [unit]
+        for every year. Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost includes
         these second releases, whether they take place or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon =
         0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
@@ -280,9 +281,9 @@ class SeriesTable(SpecTable):
         1`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     again : true marks the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`,
         `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
-    corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
-        release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
-        "Live births, yearly"`.
+    corrects : the path of release.json of the release that this erratum replaces. `card --bundle` writes an erratum, at no
+        cost. A new release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong
+        unit."`, `name = "Live births, yearly"`.
     reason : the mistake that the erratum corrects. The setting is required with `corrects`, and not allowed without
         `corrects`. Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name
         = "Live births, yearly"`.
@@ -306,11 +307,12 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Return the names of the settings that a plan over years fixes before the run; empty without a plan."""
+        """Return the names of the settings that a plan over several years fixes before the first release; empty without a plan.
+        """
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:
-        """Return the plan over years, if a person has at most `records` records in the file of a year."""
+        """Return the plan over several years. It assumes that a person has at most `records` records in the file of a year."""
         count = self.years or 1
         in_all = min(self.records or records * count, records * count)
         return Horizon(
@@ -354,7 +356,7 @@ class SeriesTable(SpecTable):
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
-        """Return the largest epsilon of the release of each year."""
+        """Return, for each year, the largest epsilon of its release."""
         epsilons = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
         return (*epsilons, *epsilons[-1:] * ((self.years or 0) - len(epsilons)))
 
@@ -367,7 +369,7 @@ class PopulationTable(SpecTable):
 
     Attributes
     ----------
-    size : the number of records in the population. Each record is at most once in the file. Example: `size = 2000000`, `sample
+    size : the number of records in the population. Each record is in the file at most once. Example: `size = 2000000`, `sample
         = "simple random, without replacement"`, `source = "Population register, 1 January 2024"`.
     sample : the sampling design of the file. "simple random, without replacement" is the only design with a proof; strata,
         clusters, panels and unequal weights are refused. Example: `sample = "simple random, without replacement"`, `size =
@@ -382,8 +384,8 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Every other value raises
-    Unexpected with the same message.
+    """Return a design effect if it is valid: a number from 1 to 1,000, or a table of such numbers. Otherwise raise Unexpected,
+    with the same message for every other value.
     """
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
@@ -393,23 +395,23 @@ def _effect(value: Any) -> Any:
 
 class DesignTable(SpecTable):
     """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a population use this table.
-    Without it, they treat the file as a simple random sample, unless another setting excludes this. The table changes no
-    released row and no charge.
+    Without this table, the intervals treat the file as a simple random sample, unless another setting forbids this. The table
+    [design] changes no released row and no charge.
 
     Attributes
     ----------
     weight : the column with `role = "weight"`. With this setting, `estimate` answers weighted questions. Example: `weight =
         "design_weight"`.
-    weight_column : true adds a column "weight" to the released rows, at no cost. It contains the representative value of the
-        row's class of weights. The setting is not allowed with [calibration], which adds its own weights. Example:
-        `weight_column = true`, `weight = "design_weight"`.
+    weight_column : true adds a column "weight" to the released rows, at no cost. This column contains the representative value
+        of the bin in which the row's weight lies. The setting is not allowed with [calibration], which adds its own weights.
+        Example: `weight_column = true`, `weight = "design_weight"`.
     strata : the columns of the private file that name the stratum of a row. Example: `strata = ["region"]`.
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
-        school. Only the column of `groups` may use this column. Without `effect` and `groups`, answers have no interval for a
-        population. Example: `clusters = "tract"`.
-    groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. For an interval for a population,
-        the release needs a noisy table of this column with the columns of the share, mean or median. Example: `clusters =
-        "tract"`, `groups = "tract_group"`.
+        school. No released column except the column of `groups` may be made from this column. Without `effect` and `groups`,
+        answers have no interval for a population. Example: `clusters = "tract"`.
+    groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. An interval for a share, a mean or
+        a median in the population needs a noisy table of this column together with the columns of the question. Example:
+        `clusters = "tract"`, `groups = "tract_group"`.
     effect : published design effects. A design effect is the variance of an estimate, with all effects of weights, strata and
         clusters, divided by its variance in a simple random sample of the same size. A design effect is at least 1. Give one
         number for all columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`,
@@ -441,8 +443,8 @@ class ImputationTable(SpecTable):
     copies : the number of complete copies. Differences between copies show the uncertainty of the filled values. Example:
         `copies = 10`.
     donors : the smallest number of donor rows for a missing value. Donors are released rows that agree in the columns of
-        `match`. If there are too few donors, the last columns of `match` are dropped. A donor that is drawn at random gives its
-        value. Example: `donors = 20`.
+        `match`. If there are too few donors, the program ignores the last columns of `match`. The missing value is filled with
+        the value of a donor that is drawn at random. Example: `donors = 20`.
     match : the columns in which donors must agree, the most important first. The default is all columns in their order.
         Example: `match = ["age", "sex"]`.
     """
@@ -453,9 +455,9 @@ class ImputationTable(SpecTable):
 
 
 class PluginTable(SpecTable):
-    """[[plugins]]: another package whose criteria and generators the two files may name as "PACKAGE:NAME". The package is
-    loaded only if its installed version and the digest of its files are as stated here. `synthrelease plugin PACKAGE` prints
-    the table.
+    """[[plugins]]: another package whose criteria and generators the two files may name as "PACKAGE:NAME". The program loads
+    the package only if its installed version and the digest of its files are as stated in this table. `synthrelease plugin
+    PACKAGE` prints the table.
 
     Attributes
     ----------
@@ -474,9 +476,9 @@ class PluginTable(SpecTable):
 
 
 class GeographyTable(SpecTable):
-    """[geography]: areas that lie within one another. Each named level of the codelist of the smallest areas becomes a column
-    of the record, computed from the code. A rule ensures that in every released row the larger areas agree with the code. The
-    generator family "nested" measures tables of each level and draws rows level by level.
+    """[geography]: areas that lie within one another. The smallest areas have a codelist with levels. Each level named here
+    becomes a released column, computed from the code of the smallest area. A rule ensures that in every released row the larger
+    areas agree with this code. The generator family "nested" measures tables of each level and draws rows level by level.
 
     Attributes
     ----------
@@ -498,18 +500,18 @@ class GeographyTable(SpecTable):
 
 class MarksTable(SpecTable):
     """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column of categories that say which
-    indicators apply to the row, such as "infarct + stroke". One table of this column measures all pairs of the group. Some
-    indicators occur together too seldom for a separate table of each pair. The table of the group preserves their association,
-    too. Each value of the column depends on its own row alone, so the column costs no epsilon. Every released row has exactly
-    the indicators that this column names. A missing value is treated as an indicator that does not apply.
+    indicators apply to the row, such as "infarct + stroke". One noisy table of this column measures all pairs of indicators of
+    the group. This helps if indicators occur together too seldom for a separate table of each pair. Each value of the column
+    depends on its own row alone, so the column costs no epsilon. Every released row has exactly the indicators that this column
+    names. A missing value is treated as an indicator that does not apply.
 
     Attributes
     ----------
     groups : the name of each new column, with its 2 to 16 columns of indicators. Example: `groups = { heart = ["infarct",
         "failure", "stroke"], lung = ["asthma", "copd"] }`.
-    most : rows with this number of indicators or more are one category. Example: `most = 3`.
-    yes : the categories of a column for which the indicator applies. By default these are the categories 1, yes, y, true and t,
-        in small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
+    most : all rows with at least this number of indicators share one category. Example: `most = 3`.
+    yes : for a column, the categories that mean that the indicator applies. By default these are the categories 1, yes, y, true
+        and t, in small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)
@@ -527,7 +529,7 @@ class MarksTable(SpecTable):
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
-        """Return the categories of a column that stand for an indicator; empty if they are unknown."""
+        """Return the categories of a column that mean that its indicator applies; empty if they are unknown."""
         if name in self.yes:
             return tuple(self.yes[name])
         marks = tuple(label for label in labels_of(table) if label.lower() in YES)
@@ -541,5 +543,5 @@ def labels_of(table: ColumnTable) -> list[str]:
 
 class IntendedQueryTable(QuestionTable):
     """[[intended_queries]]: a question that the release is meant to answer. For each question, the card says whether a
-    criterion covers the question, whether its error is bounded, or whether nothing is stated.
+    criterion covers the question, whether the error of the answer is bounded, or whether nothing is stated.
     """

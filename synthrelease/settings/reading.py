@@ -1,6 +1,7 @@
-"""Read TOML files with exact decimals, configurations that extend another one, and public CSV files beside them.
+"""Read TOML files with exact decimals, configurations that extend another configuration, and public CSV files that these files
+name.
 
-Another person may have written the specification, and it may name further files. So only regular files with the expected ending
+Another person may have written the two files, and they may name further files. So only regular files with the expected ending
 are opened. A text that could stall the parser or the terminal is refused before it is used.
 """
 
@@ -76,8 +77,8 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, named: str) -> bytes:
-    """Return the bytes of a regular file with the right ending and size. Pipes and devices are not opened, because they may
-    never end.
+    """Return the bytes of a regular file with the right ending and size. The function does not open pipes and devices, because
+    they may never end.
 
     Parameters
     ----------
@@ -111,8 +112,8 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
 def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line of a public CSV file, without spaces around cells and without blank lines.
 
-    The file is UTF-8, with commas; a byte-order mark does not matter. This function does not read private files (`enclave.csv`
-    does) or released tables (the verifier does).
+    The file is UTF-8, with commas; a byte-order mark does not matter. `enclave.csv` reads private files, and the verifier reads
+    released tables.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return a text that says what is expected in place of an unusable value. The text is empty for a usable value."""
+    """Return what is expected in place of an unusable value, as a text. The text is empty for a usable value."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -230,9 +231,9 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     """Return a configuration with its inherited tables.
 
     With `extends = "births.toml"`, every top-level key and table that this file lacks is taken from births.toml as a whole.
-    births.toml itself must not extend another file. From the other file's [card], every text that this file lacks is taken,
-    except the texts about one release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one setting of an
-    inherited table.
+    births.toml itself must not extend another file. Every text that [card] of this file lacks is taken from [card] of
+    births.toml, except the texts about one release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one
+    setting of an inherited table.
 
     Parameters
     ----------

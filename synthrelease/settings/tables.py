@@ -43,14 +43,14 @@ class BudgetTable(SpecTable):
     Attributes
     ----------
     generation : the budget of one fit: an epsilon for generators without a delta, or a rho for generators with a delta. If the
-        file has both kinds of generators, the number is a rho. A generator without a delta then gets the epsilon for which
-        epsilon^2 / 2 equals this rho. Example: `generation = 4`.
+        configuration has both kinds of generators, the number is a rho. A generator without a delta then gets the epsilon for
+        which epsilon^2 / 2 equals this rho. Example: `generation = 4`.
     generation_delta : the delta of one fit, for generators that state their guarantee by an epsilon and a delta. Example:
         `generation_delta = 1e-10`.
-    limit : the largest epsilon of the whole release. A plan above this limit is refused before any data are read. Without
-        `limit` only the ledger limits the release. Example: `limit = 9.98`.
-    delta : the largest delta of the whole release. The epsilon of generators with a delta is stated at this delta. With 0, only
-        generators without a delta are allowed. Example: `delta = 1e-9`.
+    limit : the largest epsilon of the whole release. If the plan costs more, the program refuses the release before it reads
+        any data. Without `limit` only the ledger limits the cost of the release. Example: `limit = 9.98`.
+    delta : the largest delta of the whole release. If generators have a delta, the release states its epsilon at this delta.
+        With 0, only generators without a delta are allowed. Example: `delta = 1e-9`.
     rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
         Example: `rows = "1/20"`.
     models : the epsilon of all [[models]] together. Example: `models = "1/10"`.
@@ -69,21 +69,24 @@ class BudgetTable(SpecTable):
 RANDOM: Final = "random"
 """With this value of [unit] first_by, the rows of a person are in random order."""
 NOT_ANSWERED = "not answered"
-"""The value of [unit] records_per_person in a draft, if nobody has said how rows belong to persons. Releases refuse it."""
+"""The value of [unit] records_per_person in a draft, if nobody has said how rows belong to persons. A release refuses this
+value.
+"""
 
 
 class UnitTable(SpecTable):
-    """[unit]: the records of a person, which the guarantee protects.
+    """[unit]: how many records a person can have, and how the file identifies the person. The guarantee protects each person
+    with all these records.
 
     Attributes
     ----------
     name : the name of a record, in one or two words. Example: `name = "hospital stay"`.
-    key : the column of the file that identifies the person. Only the first `records_per_person` rows of a person that pass the
-        rules are used. All rows of a person are protected together, whatever their number. The key is never released. 12, 12.0,
-        1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may be
-        codes. Without a key every row is a separate record. Example: `key = "patient"`.
-    missing_keys : texts of the key that identify nobody, in addition to `missing_values` of [input]. A row with such a text has
-        no key and is excluded; otherwise all these rows would count as one person. Example: `missing_keys = ["0", "99999"]`,
+    key : the column of the file that identifies the person. The release uses only the first `records_per_person` rows of a
+        person that pass the rules. All rows of a person are protected together, whatever their number. The key is never
+        released. 12, 12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000,
+        because they may be codes. Without a key every row is a separate record. Example: `key = "patient"`.
+    missing_keys : texts in the column of the key that identify nobody, in addition to `missing_values` of [input]. A row with
+        such a text is excluded. Otherwise all these rows would count as one person. Example: `missing_keys = ["0", "99999"]`,
         `key = "patient"`.
     first_by : the columns of the file that order the rows of a person. This setting is required with `key`. Numbers are ordered
         by size, dates by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns
@@ -103,8 +106,8 @@ class UnitTable(SpecTable):
 
     @property
     def answered(self) -> bool:
-        """Return whether the configuration says how rows belong to persons and, with a key, which row of a person comes
-        first.
+        """Return whether the configuration says how rows belong to persons. With a key, it must also say which row of a person
+        comes first.
         """
         return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
 
@@ -138,22 +141,24 @@ class SelectionTable(SpecTable):
 
     Attributes
     ----------
-    mode : the distribution of the number of rounds. "known_threshold" runs rounds until one is accepted or a random coin stops
-        the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for rounds without a
-        delta (theory 2b.4, best distribution). "truncated_negative_binomial" draws the number from the distribution of this
-        name (Papernot & Steinke 2022). Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    mode : how the number of rounds is determined. With "known_threshold", the program runs rounds until one is accepted or a
+        random coin stops the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`. For rounds without a
+        delta, this mode costs least (theory 2b.4, best distribution). "truncated_negative_binomial" draws the number from the
+        distribution of this name (Papernot & Steinke 2022). Example: `mode = "truncated_negative_binomial"`, `stop_probability
+        = 0.02`.
     rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
         to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271
         }`, `mode = "hidden_number"`.
     stop_probability : the probability that the search stops after a rejected round. With 0.001 a search without an accepted
-        round stops after about 1,000 rounds. With 0 the search never stops without an accepted round, and rounds without a
-        delta cost twice their epsilon. Mode "hidden_number" does not use this setting. Example: `stop_probability = 0.001`.
-    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution: 1 gives the geometric distribution,
-        and 0 the logarithmic distribution. Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability =
-        0.02`.
-    test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of all
-        criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example: `test =
-        "joint"`, `test_epsilon = 0.2`.
+        round stops after 1,000 rounds on average. With 0 the search never stops without an accepted round, and a selection
+        among rounds without a delta costs twice the epsilon of one round. Mode "hidden_number" does not use this setting.
+        Example: `stop_probability = 0.001`.
+    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution. With 1 it is the geometric
+        distribution, and with 0 the logarithmic distribution. Example: `shape = 1`, `mode = "truncated_negative_binomial"`,
+        `stop_probability = 0.02`.
+    test : "each" compares the noisy value of every criterion with its threshold, in every round. "joint" makes one noisy test
+        of all criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example:
+        `test = "joint"`, `test_epsilon = 0.2`.
     test_epsilon : the epsilon of one joint test. The setting is required with test = "joint", and not allowed with test =
         "each". Example: `test_epsilon = 0.2`, `test = "joint"`.
     false_acceptance : an upper limit on the probability that the joint test accepts a round in which a criterion exceeds its
@@ -162,8 +167,9 @@ class SelectionTable(SpecTable):
         shared measurements). Example: `measurements = "shared"`.
     publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
         true`.
-    bound_risk : the probability that any criterion with answered_by = "measurements" gets a bound below its exact value (theory
-        13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
+    bound_risk : for criteria with answered_by = "measurements", the release publishes bounds on their values. This setting is
+        the largest probability that any of these bounds is below the exact value (theory 13.6, criteria that measurements
+        answer). Example: `bound_risk = 0.01`.
     """
 
     mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
@@ -207,13 +213,13 @@ class BundleTable(SpecTable):
     Attributes
     ----------
     formats : files for statistical packages. "stata" writes data.dta, and read.do, which adds representative values and errors.
-        "spss" writes data.sav, which SAS reads, too. "r" writes read.R, which needs only R. "stata" and "spss" need the extra
-        `formats`. Example: `formats = ["stata", "spss", "r"]`.
+        "spss" writes data.sav, which SAS can read, too. "r" writes read.R, which needs only R. "stata" and "spss" need the
+        extra `formats`. Example: `formats = ["stata", "spss", "r"]`.
     catalogues : entries for data catalogues. "dcat" writes DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
         dcat.ttl, and needs the extra `catalogue`. "croissant" writes Croissant 1.0, for machine learning. "ddi" writes
         DDI-Codebook 2.5. Example: `catalogues = ["dcat", "croissant", "ddi"]`.
-    synthetic_names : if true, the files of rows are called synthetic-data.csv and so on, in place of data.csv. Example:
-        `synthetic_names = true`.
+    synthetic_names : if true, the names of files with rows begin with "synthetic-", such as synthetic-data.csv in place of
+        data.csv. Example: `synthetic_names = true`.
     synthetic_column : true adds a last column "synthetic" to the files with rows, which is 1 in every row. Example:
         `synthetic_column = true`.
     """
@@ -225,7 +231,7 @@ class BundleTable(SpecTable):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """Return the lists of further files by the name of the setting. Empty lists are omitted."""
+        """Return the chosen further files, as a list for each setting. Empty lists are omitted."""
         lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
         return {name: chosen for name, chosen in lists.items() if chosen}
 
@@ -235,7 +241,7 @@ class BundleTable(SpecTable):
         return self.named("data")
 
     def named(self, name: str) -> str:
-        """Return the name of a file with rows."""
+        """Return the name under which the release writes a file with rows."""
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
@@ -252,13 +258,13 @@ MOST_PAIRS = 1000
 
 
 class NotPromisedTable(SpecTable):
-    """[not_promised]: associations that the release is known to lose; the card names them. A release refuses a shortlist whose
-    rehearsal lost a pair that is not named here.
+    """[not_promised]: associations that the release is known to lose; the card names them. If the rehearsal of a shortlist lost
+    a pair that this table does not name, the release is refused.
 
     Attributes
     ----------
-    pairs : pairs of columns that lost their association in the tables of the rehearsal. No criterion and no measured table
-        contains these pairs. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    pairs : pairs of columns whose association was lost in the tables of the rehearsal, and which no criterion and no measured
+        table contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
     dependence : if true, the release promises nothing about any pair of columns: all associations may be lost in the released
         table. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
@@ -285,16 +291,16 @@ class NotPromisedTable(SpecTable):
 
 
 class MembershipTable(SpecTable):
-    """Results of guesses by an intruder who knows all rows of the file except one row, and guesses which of two rows this row
-    is.
+    """Results of an attack on membership. The intruder knows all rows of the file except one, and guesses which of two given
+    rows is the unknown row.
 
     Attributes
     ----------
     seen : the parts of the release that the intruder sees.
     guesses, right : the number of guesses, and the number of right guesses.
     low, high : a 95% interval for the share of right guesses.
-    allowed_by_epsilon, allowed_by_noise : the largest share of right guesses that is possible under the guarantee, and under
-        the stated noise of the tables. The second share is None if the intruder sees only rows.
+    allowed_by_epsilon, allowed_by_noise : the largest share of right guesses that the guarantee allows, and the largest share
+        that the stated noise of the tables allows. `allowed_by_noise` is None if the intruder sees only rows.
     """
 
     seen: Line
@@ -307,7 +313,8 @@ class MembershipTable(SpecTable):
 
 
 class PersonTable(SpecTable):
-    """Shares of right guesses about persons: for rows that were used (`inside`) and for rows that were not used (`outside`).
+    """Shares of right guesses about persons, for rows that the fit used (`inside`) and for rows that it did not use
+    (`outside`).
 
     Attributes
     ----------
@@ -330,7 +337,7 @@ class AttacksTable(SpecTable):
     ----------
     fits : the number of fits of the configuration on which membership was guessed.
     epsilon, delta : the claimed guarantee.
-    known : columns that the intruder knows of every person.
+    known : the columns whose values the intruder knows for every person.
     contradicts : whether the share of right guesses contradicts the claimed guarantee.
     membership, persons : the results of each attack.
     """
@@ -345,7 +352,7 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results that the card shows: the results for the column that was guessed best, and for whole rows."""
+        """Return the results that the card shows: for the column that was guessed best, and for guesses of whole rows."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
@@ -388,27 +395,27 @@ class ReleaseFile(SpecTable):
     Attributes
     ----------
     extends : the path of another configuration, relative to this file. If this file lacks a top-level key or table, the program
-        takes it from the other file. If [card] lacks a text, the program takes this text, too, except `justification`,
-        `tuning`, `version`, `published`, `url` and `signed_by`, which belong to one release. Example: `extends =
+        takes it from the other file. If [card] of this file lacks a text, the program takes this text from the other file, too.
+        It never takes the texts that belong to one release: `justification`, `tuning`, `version`, `published`, `url` and
+        `signed_by`. Example: `extends = "births.toml"`.
+    override : single settings that replace settings of the file in `extends`. Write the table and the setting, with dots
+        between them. A new list replaces the whole old list. Example: `override.columns.age.bounds = [12, 60]`, `extends =
         "births.toml"`.
-    override : single settings that replace settings of the other file. Write the table and the setting, with dots between them.
-        A new list replaces the whole old list. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
     title : the title of the released data, one line. Example: `title = "Live births"`.
-    description : the meaning of a row and the source of the data. Example: `description = "Singleton live births of one
-        year."`.
+    description : what a row is, and where the data come from. Example: `description = "Singleton live births of one year."`.
     acceptance : the path of the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
     input : rules for reading the private file. Example: `input.missing = "drop"`.
     columns : one table for each released column. Example: `columns.age = { kind = "integer", bounds = [0, 99],
         alternatives.coarse = ["<18", "18-64", ">64"] }`.
     rules : plausibility rules. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
-    transformations : for a column, the alternatives (lists of bins) that the program may use. If a column is not named, the
-        program may use all its alternatives. Example: `transformations.age = ["coarse", "fine"]`.
-    generators : the generators and their settings. If settings are lists, each combination of their values is a configuration
-        that a round may use. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split =
-        0.1 }]`.
-    projections : changes to a synthetic table before the criteria are tested. Lists of values work as for generators. Example:
-        `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
-    budget : the cost of a fit, and the limit of the whole release. Example: `budget.generation = 4`.
+    transformations : for a column, the alternatives (lists of bins) that the program may use. If you do not name a column here,
+        the program may use all its alternatives. Example: `transformations.age = ["coarse", "fine"]`.
+    generators : the generators and their settings. If settings are lists, each combination of their values is one configuration
+        of the generator, and a round may use any of them. Example: `generators = [{ family = "privbayes", flavour = "theta",
+        theta = [4, 8], epsilon_split = 0.1 }]`.
+    projections : changes that the program makes to a synthetic table before it tests the criteria. Settings may be lists of
+        values, as for generators. Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
+    budget : the cost of a fit, and the largest cost of the whole release. Example: `budget.generation = 4`.
     selection : the number of rounds that a release may have, and the test of each round. Example: `selection.stop_probability =
         0.001`.
     unit : the number of records that a person can have, and the column that identifies the person. Example: `unit.name =
@@ -419,9 +426,9 @@ class ReleaseFile(SpecTable):
         release reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     members : A second table with the members of each row, such as the persons of a household. Example: `members = { key =
         "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
-    calibration : Published totals. After acceptance, the released rows get weights that reproduce these totals, at no cost.
-        Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins = [{ columns =
-        ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    calibration : Published totals. After acceptance, the program computes weights for the released rows that reproduce these
+        totals, at no cost. Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins
+        = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     series : Earlier releases of the same register, and a plan for several years. Example: `series.name = "Live births,
         yearly"`.
     population : The population of which the private file is a simple random sample. Example: `population = { size = 2000000,
@@ -433,8 +440,8 @@ class ReleaseFile(SpecTable):
         "municipality", levels = ["region"] }`.
     marks : Groups of indicators, such as rare diagnoses. For each group, the release gets a column that lists the indicators of
         a row. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
-    scout : The scout before this release; the two share one budget. Example: `scout = { epsilon = 2, delta = 1e-9, rho = 0.003,
-        document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
+    scout : The scout before this release. The scout and the release share one budget. Example: `scout = { epsilon = 2, delta =
+        1e-9, rho = 0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
     intended_queries : questions that the release is meant to answer. The card says which error is stated for each question.
         Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     models : questions that the release measures directly, by separate sums. Example: `models = [{ question = "mean parity" }]`,
@@ -478,16 +485,18 @@ class ReleaseFile(SpecTable):
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """Return the tables of options that the configuration has, by name."""
+        """Return the tables of those options that the configuration uses, by name."""
         return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property
     def linked(self) -> Linked | None:
-        """Return the arrangement of a root and its members in a record; None without [members]."""
+        """Return how a root and its members are arranged in a record; None without [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield, for each option that adds columns or rules to a record, the option's name and all columns and rules so far."""
+        """For each option that adds columns or rules to a record, yield the option's name, and all columns and rules after this
+        addition.
+        """
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:
@@ -495,7 +504,7 @@ class ReleaseFile(SpecTable):
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
-        """Return the configuration with all columns and rules of a record, including the columns and rules that options add."""
+        """Return the configuration, completed with the columns and rules that options add to a record."""
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})
@@ -518,10 +527,10 @@ class AcceptanceFile(SpecTable):
     description : the purpose for which the release must be good enough, in one sentence. Example: `description = "Means by
         age."`.
     groups : for a column, the groups of rows that criteria use. Each group must consist of whole bins of every alternative.
-        Categories and codes need a table of groups. A text names an alternative whose bins are the groups, such as `"state"`
-        for a level of a codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
-    criteria : the criteria. Every criterion is computed in every round. Example: `criteria = [{ name = "rare rows", kind =
-        "face_privacy", minimum_count = 2 }]`.
+        Categories and codes need a table of groups. If you write a text, it names an alternative whose bins are the groups,
+        such as `"state"` for a level of a codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
+    criteria : the criteria. The program computes every criterion in every round. Example: `criteria = [{ name = "rare rows",
+        kind = "face_privacy", minimum_count = 2 }]`.
     not_promised : associations that the publisher knows to be lost. Example: `not_promised = { pairs = ["age:region"], why =
         "Published elsewhere" }`.
     """

@@ -26,8 +26,8 @@ def with_members(
     """Return the columns and rules of the wide record of a root and its members.
 
     The record has one slot (a copy of the members' columns) for each possible member. In an empty slot, every column has its
-    last bin, the bin of missing values. In a filled slot, a column has this bin only if missing values have a bin. A rule for
-    each column enforces this in all released rows.
+    last bin, the bin of missing values. In a filled slot, a column may have this bin only if its missing values have a bin. A
+    rule for each column enforces this in all released rows.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield the rule that values in a slot are present if the member exists, and absent if not. A value of an existing member
-    may be missing if missing values have a bin.
+    """Yield the rule that the values in a slot are present if the member exists, and absent otherwise. A value of an existing
+    member may be missing if missing values have a bin.
     """
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
@@ -107,7 +107,7 @@ def counts(rule: RuleTable) -> bool:
 
 
 def around_counts(text: str) -> tuple[list[str], list[str]]:
-    """Return a rule split at its counts: the texts between counts, and the counted conditions without their parentheses."""
+    """Split a rule at its counts. Return the texts between the counts, and the counted conditions without their parentheses."""
     pieces, counted, at = list[str](), list[str](), 0
     for match in NAME_OR_TEXT.finditer(text):
         if match.start() < at or not is_count(match):
@@ -127,8 +127,8 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     """Return a rule that counts members, with the columns of every member written out.
 
-    Members beyond the cap cannot be counted. So a root with the largest number of members may have more members than are
-    counted. A condition that a count is small does not apply to such a root.
+    Members beyond the cap are not in the record. So a root with the largest released number of members may have more members
+    than the record shows. A condition that a count is small does not apply to such a root.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)
@@ -164,7 +164,7 @@ def of_two(rule: RuleTable) -> bool:
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Yield a rule for every two members, in both orders. If the rule names the first member, the pairs begin with another
+    """Yield a rule for every two members, in both orders. If the rule names the first member, no pair begins with the first
     member.
     """
     distinct: set[frozenset[str]] = set()
@@ -182,9 +182,9 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
     """Return a rule for the member in a slot and, if given, another member. The rule does not apply to an empty slot.
 
-    In an empty slot, a comparison of values is unknown. This is enough if the rule is a conjunction. Otherwise a condition on
-    the root, on the first member or on missing values could make the rule true. So a condition on the number of members is put
-    before the rule.
+    In an empty slot, a comparison of values is unknown. If the rule is a conjunction, it is therefore never true. Otherwise a
+    condition on the root, on the first member or on missing values could make the rule true. So the function puts a condition
+    on the number of members before the rule.
     """
     words = words_of(rule)
     never, needed = in_slot(rule.never, table.columns, slot, other), max(slot, other or 0)
@@ -217,9 +217,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level. The column is computed from the code of the smallest area: the codelist gives the group of
-    each code.
-    """
+    """Return the column of a level. The codelist assigns the code of the smallest area to a group of this level."""
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",
@@ -231,7 +229,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level. The rules ensure that a row's area on this level contains the row's smallest
+    """Yield a rule for each area of a level. The rules ensure that the row's area on this level contains the row's smallest
     area.
     """
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
@@ -289,7 +287,7 @@ def with_indicators(
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
-    """Return the column that says which indicators a row has. Also return the indicators of each category, except of the last
+    """Return the column that says which indicators a row has. Also return the indicators of each category, except for the last
     category ("3 or more").
     """
     sizes = range(min(most, len(marks) + 1))
