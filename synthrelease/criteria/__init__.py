@@ -1,5 +1,5 @@
-"""Look up the classes of criteria and of their explanations by the `kind` in the acceptance file. A new kind needs one file,
-and one line in `CRITERIA`.
+"""Find the class of a criterion, and the class of its explanation, by the `kind` in the acceptance file. A new kind needs one
+file, and one line in `CRITERIA`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind. This class is in the module of the criterion. Its name is the name of the
-    criterion class followed by "Explained". A kind of another package, which has a colon in its name, is explained by
-    `ExplainedByItself`.
+    """Return the class that explains a kind of criterion. It is in the module of the criterion class, and has the same name
+    followed by "Explained". The name of a kind from another package contains a colon; `ExplainedByItself` explains such a kind.
     """
     model = CRITERIA[kind]
     if ":" in kind:
@@ -53,9 +52,7 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the explanation of a criterion. If the criterion sets `of`, the explanation of its kind is applied to the rows
-    of members.
-    """
+    """Return the explanation of a criterion. If the criterion sets `of`, the explanation is about the rows of members."""
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -67,8 +64,8 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Return the criterion of a release, rebuilt from the published settings of the criterion. The result is None if this
-    version does not know the kind.
+    """Rebuild a criterion of a release from its published settings, and return it. Return None if this version does not know
+    the kind.
 
     Raises
     ------

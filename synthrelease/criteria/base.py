@@ -1,8 +1,8 @@
-"""Base class of all acceptance criteria. The base class defines settings, the criterion value ("figure"), its sensitivity, its
-charges, and the score of a candidate.
+"""Define the base class of all acceptance criteria: settings, the criterion value ("figure"), its sensitivity, its charges, and
+the score of a candidate.
 
-`criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` has the drafts that `init` writes for
-each kind.
+`criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` makes the criteria that `init` drafts
+for each kind.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 class Criterion(SpecTable):
     """One acceptance criterion, validated from the acceptance file.
 
-    To add a kind, write one file with a subclass that has a criterion value and its sensitivity (`query`). Add an `Explanation`
-    whose name is the name of the class followed by "Explained". Add one line to `CRITERIA`, and examples to tests/examples.
-    Add the draft that `init` writes to `criteria.drafts`, or the reason why there is no draft. tests/test_contracts.py
+    To add a kind, write one file with a subclass that computes a criterion value and states its sensitivity (`query`). Add an
+    `Explanation` with the same name, followed by "Explained". Add one line to `CRITERIA`, and examples to tests/examples. Add a
+    function that drafts the kind to `criteria.drafts`, or the reason why `init` does not draft it. tests/test_contracts.py
     requires all of these.
 
     Attributes
@@ -47,19 +47,18 @@ class Criterion(SpecTable):
     name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
         "mean birth weight"`.
     kind : the kind of the criterion. The kind determines which further settings the criterion has.
-    threshold : the largest accepted value of the criterion, in the unit of the criterion. The program compares the noisy
-        criterion value with the threshold. Example: `threshold = 0.01`.
+    threshold : the largest accepted value of the criterion, in the unit of this value. The program compares the noisy criterion
+        value with the threshold. Example: `threshold = 0.01`.
     epsilon : the epsilon for measuring the criterion. Every round measures the criterion, so this epsilon is a part of the cost
-        of the selection (theory 2, selection). The criterion is measured only once with [selection] test = "joint", and for
-        kinds whose description states this. The epsilon must be above 0, unless `answered_by` is given. Example: `epsilon =
-        0.01`.
-    answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
+        of the selection (theory 2, selection). With [selection] test = "joint", the criterion is measured only once. Some kinds
+        are always measured only once, and their description says so. The epsilon must be above 0, unless `answered_by` is
+        given. Example: `epsilon = 0.01`.
+    answered_by : "measurements" computes an upper bound on the exact criterion value from the shared noisy tables, at no cost.
         The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This
         setting needs [selection] measurements = "shared" and a measured table for every table that the criterion compares.
         Without this setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
-    reason : the steward's reasons for this criterion and for its budget. Example: `reason = "The ministry's first question"`.
-    agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on = 2026-11-22
-        }`.
+    reason : why the steward chose this criterion and its budget. Example: `reason = "The ministry's first question"`.
+    agreed : who agreed to the threshold, and on which day. Example: `agreed = { by = "Council of users", on = 2026-11-22 }`.
     """
 
     figure_gets_noise: ClassVar[bool] = True
@@ -69,15 +68,15 @@ class Criterion(SpecTable):
     best_figure: ClassVar[float] = 0.0
     """The smallest possible exact criterion value. A threshold below this value refuses every table."""
     compares: ClassVar[bool] = True
-    """Whether the criterion value compares the released table with the original table. Otherwise the criterion value uses
-    released rows only.
+    """Whether the criterion value compares the released table with the original table. If not, the criterion value is computed
+    from released rows only.
     """
     own_mechanism: ClassVar[str] = "Laplace"
     """The privacy mechanism of the criterion value, unless measurements answer the criterion."""
     former_mechanism: ClassVar[str] = ""
     """The name that releases of earlier versions gave to the mechanism, if it differs from `own_mechanism`."""
     no_measured_bound: ClassVar[str] = ""
-    """The reason why noisy tables of few columns give no bound on the criterion value; empty if they give such a bound."""
+    """The reason why noisy tables of few columns cannot give a bound on the criterion value; empty if they can."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
@@ -106,7 +105,8 @@ class Criterion(SpecTable):
     # The criterion value, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query to the private table about a candidate, or the score if the query is not needed.
+        """Return the query about a candidate that the private table must answer. If no private table is needed, return the
+        score.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        """Yield the mistakes in this criterion's settings, given the schema and the other public facts."""
+        """Check this criterion's settings against the schema and the other public facts, and yield the mistakes."""
         return ()
 
     @property
@@ -126,7 +126,7 @@ class Criterion(SpecTable):
 
     @property
     def worst_figure(self) -> float:
-        """Return an upper bound of the criterion value over all tables; infinity if the settings imply no bound."""
+        """Return an upper bound on the criterion value of any table; infinity if the settings imply no bound."""
         return 1.0 if self.counts_rows else math.inf
 
     @property
@@ -143,7 +143,7 @@ class Criterion(SpecTable):
 
     @property
     def charge(self) -> Charge:
-        """Return the charge of one criterion value."""
+        """Return the charge for measuring the criterion value once."""
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
@@ -151,8 +151,8 @@ class Criterion(SpecTable):
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the charges of one call of `refit` and `score`. The charges are spent in every round or, with a joint test,
-        once after acceptance.
+        """Return the charges for one call of `refit` and `score`. They are spent in every round or, with a joint test, once
+        after acceptance.
         """
         return (self.charge,) if self.answered_by is None else ()
 
@@ -164,19 +164,21 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Spend the charges of `once` before the rounds. Return the regression for later scores; None if the criterion has no
-        regression.
+        """Before the rounds, spend the charges of `once`, and return the regression that later scores use; None if the
+        criterion has no regression.
         """
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Return `fitted` with the regressions that are fitted again before every score. Spends a part of `per_score`."""
+        """Fit again the regressions that need a new fit for every score, and return `fitted` with them. Spends a part of
+        `per_score`.
+        """
         return fitted
 
     # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return which sums of original counts `measured_bound` needs. No count is read."""
+        """Return which sums of original counts `measured_bound` needs. The method reads no count."""
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -193,7 +195,7 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on `measured_bound` for tables of n rows. The limit follows from the noise alone; it is 0 if no
+        """Return a lower limit on `measured_bound` for tables of n rows. The limit is due to the noise alone; it is 0 if no
         limit is known.
 
         Parameters
@@ -213,7 +215,7 @@ class Criterion(SpecTable):
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the criterion value is computed from the private table and gets separate noise."""
+        """Return whether the criterion value is computed from the private table and gets its own noise."""
         return self.asks_something and self.figure_gets_noise
 
     @property
@@ -222,7 +224,7 @@ class Criterion(SpecTable):
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate, or the score if shared measurements answer the criterion.
+        """Return the query about a candidate. If the shared measurements answer the criterion, return the score.
 
         Privacy
         -------
@@ -238,7 +240,7 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Answer the query and release the criterion value with noise. Then compare this value with the threshold.
+        """Answer the query, release the criterion value with noise, and compare this noisy value with the threshold.
 
         Parameters
         ----------
@@ -248,8 +250,8 @@ class Criterion(SpecTable):
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
     def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
-        """Return the score of a query, whose criterion value gets Laplace noise. If the argument is already a score, the
-        function returns it unchanged.
+        """Add Laplace noise to the criterion value of a query, and return the score. If the argument is already a score, return
+        it unchanged.
         """
         if isinstance(query, Score):
             return query
@@ -259,14 +261,14 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a noisy criterion value. The value is NaN if the candidate fails for any private table
-        (`Query.void`).
+        """Return the score of a noisy criterion value. In this score, the value is NaN if the candidate fails for every private
+        table (`Query.void`).
         """
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
     def _judged(self, value: float, sensitivity: float | None = None, noise_sd: float | None = None) -> Score:
-        """Return the score of a value, compared with the threshold. `sensitivity` is None for a value without noise."""
+        """Compare a value with the threshold, and return the score. `sensitivity` is None for a value without noise."""
         return Score(
             name=self.name,
             kind=self.kind,
@@ -282,8 +284,8 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use. Examples are the schema, the bins of [groups] and the plausibility rules for
-    the rows of the file.
+    """The public facts that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for the
+    rows of the file.
 
     Attributes
     ----------
@@ -291,7 +293,8 @@ class Setting:
     raw : the plausibility rules for private rows, on atomic cells.
     transformations : the transformations that a configuration of the release may use.
     criteria : all criteria of the release, by name.
-    joint_test : whether a joint test decides each round, so that rejected candidates have no released criterion values.
+    joint_test : whether a joint test decides each round. No criterion values of rejected candidates are then computed with
+        noise.
     """
 
     schema: Schema
@@ -336,7 +339,7 @@ class Setting:
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
         """Return an (n_cells,) mask over the product of these bins: False if the raw rules exclude every record of the cell.
 
-        Bins of missing values are left out, so a cell contains only records with a value in each of the columns.
+        The bins of missing values are left out, so a cell contains only records that have a value in each of the columns.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
@@ -346,7 +349,7 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the groups in [groups] that contain a column's released bins; empty if the column has no groups, or if a bin
+    """Return which groups of [groups] contain the released bins of a column; empty if the column has no groups, or if a bin
     overlaps two groups.
     """
     if coarser is None or not binning.refines(coarser):
@@ -360,7 +363,7 @@ class Regression:
     """The public design of a regression and, after the fit, the fitted line.
 
     `possible` is an (n_cells,) mask: False for cells whose records the public raw rules exclude. `redraws` (n_draws, d) are
-    slopes after simulated noise. The standard deviation of the criterion value's noise is estimated from these slopes.
+    slopes after simulated noise, from which the standard deviation of the noise in the criterion value is estimated.
     """
 
     design: Design
@@ -370,8 +373,8 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The regression line, which was fitted with noise or computed from the measurements. Raises LookupError if there is no
-        such line.
+        """The regression line, fitted with noise or computed from the measurements. Raises LookupError if there is no such
+        line.
         """
         if self.model is None:
             raise LookupError("the private fit is missing")
@@ -380,8 +383,8 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """The shared measurements, and the limits that these measurements give for all sums of criteria. The limits are computed
-    once for each transformation.
+    """The shared measurements, and the limits on the sums of all criteria that follow from them. The limits are computed once
+    for each transformation.
 
     Attributes
     ----------
@@ -414,8 +417,8 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function that takes column names and returns an (n_cells,) mask: False if the rules exclude every row of a cell.
-    `raw` must be on the bins of these cells.
+    """Return a function that takes column names and returns an (n_cells,) mask: False if the rules `raw` exclude every row of a
+    cell. The rules must be written for the bins of these cells.
     """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 

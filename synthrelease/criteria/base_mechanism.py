@@ -5,8 +5,8 @@ Private: the counts of the table, and its exact criterion values and slacks. Out
 noisy number for each of several criterion values that share their noise. The `*_mechanism.py` modules of the criteria compute
 the exact criterion values, such as `marginals_mechanism` and `groupings_mechanism`.
 
-Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is the sensitivity of the criterion value over
-eps; the class of the criterion proves the sensitivity. A slack says how far the table is from failing a criterion
+Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is sensitivity / eps; the docstring of the
+criterion's class proves the sensitivity of the criterion value. A slack says how far the table is from failing a criterion
 (`facts.Query`). A slack has sensitivity 1, and the least of several slacks also has sensitivity 1 (Proposition 3). Several
 criterion values together are rounded to grids on which no criterion value moves by more than D steps, and get one vector of
 noise (theory 4.4, figures that share a noise).
@@ -41,18 +41,18 @@ def noisy_figures(
 
     Parameters
     ----------
-    queries : queries that are all fixed before any criterion value is released. So no query depends on the noise of another
-        query.
+    queries : the queries. All of them must be fixed before any criterion value is released, so that no query depends on the
+        noise of another query.
     noise : the shared noise, with the total epsilon of all criterion values.
     rows : the public number of rows behind the criterion values. The grids of the criterion values depend on this number.
 
     Privacy
     -------
-    epsilon-DP for the vector, neighbours replace one record. A criterion value moves by at most its sensitivity. For either
-    neighbour it is computed with an error of at most a quarter of a step g = sensitivity / 2^bits. So the grid points of a
+    epsilon-DP for the vector, neighbours replace one record. A criterion value moves by at most its sensitivity. For both
+    neighbours it is computed with an error of at most a quarter of a step g = sensitivity / 2^bits. So the grid points of a
     criterion value are at most D = 2^bits + 2 steps apart (`shared_grid`). D is the same for all criterion values and is the
     sensitivity of the shared noise (theory 4.4, figures that share a noise). The division by the step uses exact fractions.
-    Values of more than 2^48 steps are refused, as by `laplace_figure`.
+    Like `laplace_figure`, the function refuses values of more than 2^48 steps.
     """
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
@@ -80,8 +80,8 @@ def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return how far a private table is from failing a criterion, in units of the sensitivity of the criterion value (see
-    `Query`). A void query has a slack of minus infinity.
+    """Return how far a private table is from failing a criterion, in units of the sensitivity (see `Query`). A void query has a
+    slack of minus infinity.
     """
     if query.void:
         return -math.inf

@@ -31,7 +31,9 @@ def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterabl
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake if an alternative that the release may use for the column has a bin without a number."""
+    """Yield a mistake for every alternative that the release may use for the column, if one of its bins has no representative
+    value.
+    """
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -41,7 +43,9 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative that the release may use, if one of its bins overlaps two bins of `coarser`."""
+    """Yield a mistake for every alternative that the release may use for the column, if one of its bins overlaps two bins of
+    `coarser`.
+    """
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -53,7 +57,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in grouping columns: unknown names, and alternatives with a bin that overlaps two bins of
+    """Yield the mistakes in the columns to group by: unknown names, and alternatives in which a bin overlaps two bins of
     [groups].
     """
     unknown = [*unknown_columns(setting.schema, field, names)]
@@ -64,8 +68,9 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins with one of these labels. If `coarser` is given, a bin counts if it lies in a
-    coarser bin with such a label."""
+    """Return an (n_bins,) mask of the bins that have one of these labels. If `coarser` is given, return a mask of the bins that
+    lie in a coarser bin with one of these labels.
+    """
     if coarser is None:
         return np.isin(binning.labels, list(labels))
     return np.isin(coarser.labels, list(labels))[binning.map_to(coarser)]
@@ -119,7 +124,7 @@ def representation_mistakes(
 # any other table. So "all columns" names only this table, and not the tables of fewer columns.
 
 MAX_TABLES = 100_000
-"""Largest number of compared tables, for example all tables of sixteen columns. More would take hours."""
+"""Largest number of compared tables, such as all tables of a file with sixteen columns. More tables would take hours."""
 
 WIDE, LARGEST_WHEN_WIDE = 8, 3
 """Up to `WIDE` columns, all tables are compared by default. With more columns, only tables of at most `LARGEST_WHEN_WIDE`
@@ -129,11 +134,11 @@ ALL_COLUMNS = "all columns"
 
 
 OF_BINS = 'values = "bins", because noisy tables contain numbers of rows in bins, and no exact values'
-"""The setting that a message asks for if a criterion should be answered by measurements."""
+"""The setting that a message suggests if measurements should answer a criterion."""
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default of `largest`, which is low enough for at most `MAX_TABLES` tables."""
+    """Return the default of `largest`. It is so low that the criterion compares at most `MAX_TABLES` tables."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -144,18 +149,18 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 
 
 class MarginalCriterion(Criterion):
-    """The base class of criteria that compare marginal tables. This class chooses the tables.
+    """Choose the marginal tables that a criterion compares. This is the base class of all criteria that compare such tables.
 
     Attributes
     ----------
-    largest : the largest number of columns of a compared table. All tables of at most this number of columns are compared. The
-        default depends on the number of columns: up to eight columns, all tables are compared. Up to 84 columns, tables of at
-        most three columns are compared, and otherwise tables of at most two columns. These defaults do not apply if `tables` is
-        given. Example: `largest = 3`.
-    tables : further tables that the criterion compares, written as a formula. The columns of a table are written with ":"
-        between them. "age:(sex + region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with
-        age" every table of two columns that contains age. "all columns" names the table of all columns, which compares whole
-        rows. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    largest : the criterion compares all tables of at most this number of columns. The default depends on the number of columns
+        of the release. With at most eight columns, all tables are compared. With at most 84 columns, tables of at most three
+        columns are compared, and otherwise tables of at most two columns. These defaults do not apply if `tables` is given.
+        Example: `largest = 3`.
+    tables : further tables that the criterion compares, written as formulas. In a formula, ":" joins the columns of a table.
+        "age:(sex + region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with age" every
+        table of two columns that contains age. "all columns" names the table of all columns, which compares whole rows.
+        Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)
@@ -182,7 +187,7 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The parsed terms of `tables`; None means the table of all columns."""
+        """The parsed terms of `tables`. A term that is None means the table of all columns."""
         if not self.tables:
             return ()
         from synthrelease.generators.measurements import FormulaTerm
@@ -207,8 +212,8 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the tables in `tables` that have more than `up_to` columns. Each table is listed once, as increasing
-        column indices.
+        """Return the tables in `tables` that have more than `up_to` columns. Each table is listed once, as column indices in
+        increasing order.
         """
         width = len(layout.sizes)
         everything = tuple(range(width))
@@ -220,7 +225,7 @@ class MarginalCriterion(Criterion):
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the tables of `named` as column names. `bins` gives the number of bins of every column."""
+        """Return the tables of `named` as lists of column names. `bins` gives the number of bins of every column."""
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
@@ -278,7 +283,7 @@ Tables = TypeVar("Tables", bound=MarginalCriterion)
 
 
 class MarginalCriterionExplained(Explanation[Tables]):
-    """Explain an error of marginal tables, and say which pairs of columns the criterion guards."""
+    """Explain an error of marginal tables, and say for which pairs of columns the criterion checks the association."""
 
     @property
     def asks_single_columns(self) -> bool:
@@ -294,7 +299,7 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) largest possible differences between a released count and an original count that lies within
-    its limits.
+    """Return, for each cell, the largest possible difference between the released count and an original count within its limits
+    (n_cells,).
     """
     return np.maximum(limits.high - released, released - limits.low)

@@ -1,7 +1,7 @@
 """Draft acceptance criteria of each kind for a public file. `init` writes these drafts into the acceptance file.
 
-A draft is computed from the public file alone. The threshold and the epsilon of a draft are first guesses, which
-`studio.drafting.criteria` replaces after noisy fits.
+A draft is computed from the public file alone. The threshold and the epsilon of a draft are first guesses.
+`studio.drafting.criteria` replaces them after noisy fits.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Partner:
 
     Attributes
     ----------
-    distance : the strength of the association. The distance is the share of all rows that would have to change for the columns
-        to be independent.
-    smallest_group : the number of rows with values in both columns, in the smallest group of the other column. The number is 0
-        if the other column has too many groups.
+    distance : the strength of the association: the share of all rows that would have to change to make the two columns
+        independent.
+    smallest_group : the number of rows in the smallest group of the other column, among rows with values in both columns; 0 if
+        the other column has too many groups.
     """
 
     distance: float
@@ -49,7 +49,7 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A column of a public file, with its released bins. Criteria are drafted for this column.
+    """A column of a public file, with its released bins, for which criteria are drafted.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class FileColumn:
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
     limits : the inner limits of the drafted bins of a column of numbers; None for a column of categories.
-    mean_range : for a column of numbers, a range to which values can be clipped almost without a change of means.
-    line_range : a narrower range for regressions, in which a few extreme values may be clipped.
+    mean_range : for a column of numbers, a range. Clipping the values to this range hardly changes means.
+    line_range : a narrower range for regressions. A few extreme values may lie outside of it and are clipped.
     spread : the standard deviation of the values within `mean_range`.
     category_rows : the number of rows of each category, by label; empty for numbers.
     missing_rows : the number of rows without a value.
@@ -94,8 +94,8 @@ class FileColumn:
 
     @property
     def explained(self) -> bool:
-        """Return whether the column can be a dependent variable. Dates, weights and names with a word such as age or sex are
-        excluded.
+        """Return whether the column can be a dependent variable. Dates, weights, and columns whose name contains a word such as
+        age or sex are excluded.
         """
         words = self.name.lower().replace("-", "_").split("_")
         return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
@@ -108,9 +108,9 @@ class FileFacts:
 
     Attributes
     ----------
-    cell : the drafted threshold for the error of a cell of a small table, stated as a share of all rows.
-    unique : the share of the rows that are unique in the bins of the draft.
-    strongest : pairs of columns whose association is stronger than chance explains, from the strongest to the weakest.
+    cell : the drafted threshold for the error of a cell of a small table, as a share of all rows.
+    unique : the share of rows that have no equal row in the bins of the draft.
+    strongest : pairs of columns with an association that chance does not explain, from the strongest to the weakest.
     members : the columns of members, such as persons of a household; empty without [members].
     """
 
@@ -141,8 +141,8 @@ class FileFacts:
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` columns to group by, from the strongest association to the weakest. Each group of such a column
-        has at least `least` rows with values.
+        """Return at most `most` columns to group by, from the strongest association with `column` to the weakest. Each group of
+        such a column has at least `least` rows with values.
         """
         named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
@@ -155,19 +155,19 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion. A draft has the TOML keys in order, and a remark. Threshold and epsilon are starting values.
+    """The draft of one criterion: the TOML keys in order, and a remark. Threshold and epsilon are starting values.
 
     Attributes
     ----------
     seen : a text with three criterion values on the public file. The first value compares the two halves of the file with
         each other. The second compares noisy fits with the file, and the third compares independent columns with the file.
-    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation. None if the
-        criterion value is relative.
+    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
+        error is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
         the draft replaces no criterion.
-    asks : "single columns" or "shares of single columns" for a criterion that a table of independent columns meets. "pairs"
-        marks a criterion about all associations. A drafted acceptance file needs at least one criterion about associations,
-        because a table of independent columns fails such a criterion.
+    asks : "single columns" or "shares of single columns" marks a criterion that a table of independent columns can meet.
+        "pairs" marks a criterion about all associations. A drafted acceptance file needs at least one criterion about
+        associations, so that a table of independent columns fails.
     """
 
     settings: Mapping[str, object]
@@ -204,13 +204,13 @@ class CriterionDraft:
 
 
 def budget(least: float) -> Fraction:
-    """Return the number `least`, rounded up to a multiple of 0.001. From 0.1 on, it is rounded up to a multiple of 0.01."""
+    """Return `least`, rounded up to a multiple of 0.001, or from 0.1 on to a multiple of 0.01."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
 
 Drafts = Iterable[CriterionDraft | str]
-"""The drafts of one kind for a public file. For each criterion without a draft, a text states the reason."""
+"""The drafts of one kind for a public file. If a criterion gets no draft, a text states why."""
 
 # Largest number of columns for which a draft compares tables of three columns. With more columns, tables of three columns
 # take seconds in every round.
@@ -247,8 +247,8 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the ratios of bins. At a clip of 1.25, the sensitivity is about 1.6 / (number of rows in the rarest
-    bin).
+    """Draft a criterion for the ratios of bins. With the clip 1.25, the sensitivity is about 1.6 / (number of rows in the
+    rarest bin).
     """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
@@ -294,8 +294,8 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 
 def conditional_mean(file: FileFacts) -> Drafts:
-    """Draft the means of the two numeric columns with the strongest associations. Each mean is compared in groups of up to
-    three columns.
+    """Draft a criterion for the mean of each of the two numeric columns with the strongest associations. Each mean is compared
+    within the groups of up to three columns.
     """
     remark = (
         "no group mean may have a larger error than this, nor may the overall mean; values beyond `range` count as the "
@@ -310,7 +310,7 @@ def conditional_mean(file: FileFacts) -> Drafts:
 
 
 def conditional_median(file: FileFacts) -> Drafts:
-    """Draft the median of the numeric column with the strongest associations.
+    """Draft a criterion for the median of the numeric column with the strongest associations.
 
     If the column has few bins, the original median must lie in the bin of the released median. Otherwise the original median
     may lie in a neighbouring bin.
@@ -324,7 +324,9 @@ def conditional_median(file: FileFacts) -> Drafts:
 
 
 def difference_in_proportions(file: FileFacts) -> Drafts:
-    """Draft the share of the rarer of two categories, for the three columns with the strongest associations."""
+    """Draft criteria for three columns with two categories: those with the strongest associations. Each criterion compares the
+    share of the rarer category.
+    """
     least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
@@ -338,8 +340,8 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft up to two means over roots, such as households. The first is the agreement of the members, in the column in which
-    the first two members are most strongly associated. The second is the mean of a numeric column.
+    """Draft criteria for up to two means over roots, such as households. The first mean is the agreement of the members in a
+    column: the column in which the first two members are most strongly associated. The second is the mean of a numeric column.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column
@@ -362,9 +364,9 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 
 
 def regression_one_step(file: FileFacts) -> Drafts:
-    """Draft the linear regression of the most associated numeric column on up to three numeric columns.
+    """Draft a criterion for the linear regression of the most associated numeric column on up to three numeric columns.
 
-    A second draft uses the bins of the features. The second draft replaces the first draft if the bins are wide.
+    A second draft uses the bins of the features, and replaces the first draft if the bins are wide.
     """
     remark = (
         "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
@@ -378,7 +380,9 @@ def regression_one_step(file: FileFacts) -> Drafts:
 
 
 def logistic_regression(file: FileFacts) -> Drafts:
-    """Draft the logistic regression of the most associated column of two categories on up to three numeric columns."""
+    """Draft a criterion for the logistic regression of the most associated column with two categories on up to three numeric
+    columns.
+    """
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
         yield "logistic_regression: no column with two frequent values is associated with columns of numbers"
     remark = (
@@ -399,7 +403,7 @@ def _regression(
     limits: Mapping[str, object],
     remark: str,
 ) -> Iterable[CriterionDraft]:
-    """Draft a regression on the exact values of the features, and a regression on the bins of the features. The second may
+    """Draft a regression on the exact values of the features, and a second regression on the bins of the features, which may
     replace the first.
     """
     if not features:
@@ -417,8 +421,9 @@ def _regression(
 
 
 def faithfulness(file: FileFacts) -> Drafts:
-    """Draft the share of released rows without a similar row, over the most associated columns. A larger file allows more
-    columns."""
+    """Draft a criterion for the share of released rows without a similar row. It compares the most associated columns; with
+    more rows, it compares more columns.
+    """
     compared, cells = list[FileColumn](), 1
     for column in sorted(file.columns, key=lambda column: -column.tied):
         near = 2 if column.limits is not None else 1
@@ -438,8 +443,8 @@ def faithfulness(file: FileFacts) -> Drafts:
 
 
 def face_privacy(file: FileFacts) -> Drafts:
-    """Draft the rule that each released row occurs at least twice. Nothing is drafted if many rows of the public file are
-    unique.
+    """Draft the criterion that each released row occurs at least twice. If many rows of the public file are unique, draft
+    nothing.
     """
     if file.unique > MOST_UNIQUE:
         yield (
@@ -470,7 +475,9 @@ DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {
     "faithfulness": faithfulness,
     "face_privacy": face_privacy,
 }
-"""The function that drafts each kind, in the order of the drafted file; or the reason why the kind is not drafted."""
+"""For each kind, the function that drafts it, or the reason why `init` does not draft it. The order is the order of the drafted
+file.
+"""
 
 ASKED_FOR: Mapping[str, str] = {
     "absolute_marginal_error": "The largest error of the share of rows in a cell of a table",
@@ -482,11 +489,9 @@ ASKED_FOR: Mapping[str, str] = {
     "difference_in_proportions": "The largest error of the share of rows with a value, over all rows or in groups",
     "kolmogorov_distance": "The largest error of a cumulative share of a column, over all rows or in groups",
 }
-"""A description of each kind that a steward can add with only columns and a threshold."""
+"""For each kind that a steward can add with only columns and a threshold, a description of the kind."""
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafts of all kinds for a public file. For each criterion without a draft, also return a text with the
-    reason.
-    """
+    """Return the drafts of all kinds for a public file. If a criterion gets no draft, also return a text that says why."""
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

@@ -1,5 +1,5 @@
-"""Base class of explanations. An explanation states the meaning of a criterion, its sensitivity, and the error bounds that
-follow from its value.
+"""Define the base class of explanations. An explanation states what a criterion means, its sensitivity, and the error bounds
+that follow from the criterion value.
 
 Explanations do not score candidates. Explanations use public facts only (`criteria.facts`): a released table, the settings, or
 the public rows of a rehearsal.
@@ -25,22 +25,20 @@ Kind = TypeVar("Kind", bound=Criterion)
 class Explanation(Generic[Kind]):
     """Explain a criterion to the readers of a release, and to the steward before a release.
 
-    Each kind overrides these methods, or states why a method does not apply to the kind.
+    Each kind overrides these methods, or states why a method does not apply.
     """
 
     about: Kind
     bounds_every_cell: ClassVar[bool] = False
-    """Whether the criterion value bounds the error of every cell of small tables. Most other bounds need this bound on
-    cells.
+    """Whether the criterion value bounds the error of every cell of small tables. Most bounds from other criteria need this
+    bound.
     """
     no_sensitivity: ClassVar[str] = ""
-    """The reason why the sensitivity cannot be computed from the files of a bundle, or the cases in which these files do not
-    suffice.
-    """
+    """The reason why the sensitivity cannot be computed from the files of a bundle, or cannot be computed in some cases."""
     no_bounds: ClassVar[str] = ""
     """The reason why the criterion value gives no bound on other quantities."""
     no_offender: ClassVar[str] = ""
-    """The reason why no part of the table can be named as the part with the largest error."""
+    """The reason why the program cannot name the part of the table with the largest error."""
 
     # Texts that card, plan and report show.
 
@@ -71,21 +69,19 @@ class Explanation(Generic[Kind]):
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return the bound on errors that follows if the exact criterion value is at most `limit`. The result is None if no
-        bound follows.
-        """
+        """Return the bound on errors that follows if the exact criterion value is at most `limit`; None if no bound follows."""
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on how much the exact criterion value grows if all kept rows of the file replace the drawn
-        sample. Counts are taken as shares of the rows. The limit is wrong with at most the probability `drawing.risk`. The
-        result is None if there is no such limit (theory 13.17, drawn shares).
+        """Return an upper limit on how much the exact criterion value grows if it is computed from all kept rows of the file,
+        and not from the drawn sample (theory 13.17, drawn shares). Counts are taken as shares of the rows. The limit is wrong
+        with at most the probability `drawing.risk`. Return None if there is no such limit.
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return the largest k such that the criterion value bounds the error of every cell in all tables of at most k
-        columns; 0 if the value bounds no cell.
+        """Return the largest k for which the criterion value bounds the error of every cell in all tables of at most k columns;
+        0 if the value bounds no cell.
         """
         return 0
 
@@ -98,27 +94,27 @@ class Explanation(Generic[Kind]):
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated time of one score on one core, in seconds. The time for a few passes over the occupied cells
-        is not included.
+        """Return the estimated time to compute one score on one core, in seconds. This does not include the time for a few
+        passes over the occupied cells.
         """
         return 0.0
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether the criterion value depends on each column separately. A table of independent columns with the right
-        shares then meets any threshold.
+        """Return whether the criterion value depends only on the shares of single columns. A table of independent columns with
+        the right shares then meets any threshold.
         """
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of these two columns. A criterion checks an association if it
-        names both columns, or must fail when their association is lost.
+        """Return whether the criterion checks the association of these two columns. It does so if it names both columns, or if
+        it must fail when their association is lost.
         """
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the part of the public table with the largest error. The result is None if there is no such part, or if the
-        class gives a reason (`no_offender`).
+        """Return the part of the public table with the largest error; None if there is no such part, or if the class states why
+        it cannot be named (`no_offender`).
 
         Parameters
         ----------

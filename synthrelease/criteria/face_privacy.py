@@ -1,8 +1,8 @@
-"""The criterion face privacy. The criterion requires that every row of the candidate, or every combination of bins in some
-columns, occurs at least `minimum_count` times.
+"""Define the criterion face privacy. It requires that every row of the candidate, or every combination of bins in some columns,
+occurs at least `minimum_count` times.
 
-Paper 4.6; theory 3.7, face privacy. A stakeholder in the paper asked for the stricter form, which checks all choices of a given
-number of columns.
+Paper 4.6; theory 3.7, face privacy. The stricter form, which checks all choices of a given number of columns, comes from a
+stakeholder's request in the paper.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class RareRows(Criterion):
 
     Privacy
     -------
-    The criterion value uses only the candidate, which is already differentially private. The criterion costs no budget.
+    The criterion value uses only the candidate, which is already differentially private. So the criterion costs nothing.
 
     Attributes
     ----------
     minimum_count : the smallest allowed number of copies of each distinct row; at most the `minimum_count` of the projection.
         Example: `minimum_count = 2`.
-    columns : the number of columns of the combinations that are checked. Without this setting whole rows are checked. Example:
+    columns : how many columns a checked combination has. Without this setting the criterion checks whole rows. Example:
         `columns = 3`.
     threshold : the threshold is always 0. You can omit it. Example: `threshold = 0`.
     epsilon : the epsilon is always 0, because this criterion uses the released table alone. You can omit it. Example: `epsilon
@@ -71,8 +71,8 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return the minimum count of whole rows; 1 if `columns` is set, because the criterion then says nothing about
-        whole rows.
+        """Return how often each released row occurs at least; 1 if `columns` is set, because the criterion then says nothing
+        about whole rows.
         """
         return self.minimum_count if self.columns is None else 1
 

@@ -1,8 +1,9 @@
-"""Public values that criteria use and return: facts about a table, queries, scores, known errors, shared noise, and texts.
+"""Define the public values that criteria use and return: facts about a table, queries, scores, known errors, shared noise, and
+texts.
 
-`bundle.limits` makes the facts about a table from release.json. `published.folder` makes the same facts from a loaded release.
-The sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all criteria,
-because one criterion may refer to another.
+`bundle.limits` computes the facts about a table from release.json. `published.folder` computes the same facts from a loaded
+release. The sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all
+criteria, because one criterion may refer to another.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column. A group has a label and an (n_bins,) mask of its bins."""
+    """A group of released bins of a column: its label, and an (n_bins,) mask of its bins."""
 
     label: str
     inside: tuple[bool, ...]
@@ -41,7 +42,7 @@ class PublicFacts:
     n : the number of rows.
     groups : the groups of bins from [groups] in the acceptance file, by column.
     criteria : the criteria of known kinds, by name.
-    counts : the released table; None if only sentences are needed.
+    counts : the released table; None if the facts are only used to write sentences.
     raw : the plausibility rules for private rows, on the released bins; None if these rules are not needed.
     linked : the columns of the members in the record of their root; None without [members].
     """
@@ -63,7 +64,7 @@ class PublicFacts:
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """Return a text with the grids to which the values of some columns are rounded; empty if no value changes."""
+        """Return a text that states to which grids the values of some columns are rounded; empty if no value changes."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
@@ -82,7 +83,7 @@ class PublicFacts:
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """Return the entries of `cells` or `possible` without the bins of missing values."""
+        """Return the entries of an array, such as the results of `cells` and `possible`, without the bins of missing values."""
         shape = [len(self.by_name[name].labels) for name in names]
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
@@ -106,7 +107,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns whose association is lost. The shares of each column are right, but the columns are independent.
+    """Two columns whose association is lost: the shares of each column are right, but the two columns are independent.
 
     Attributes
     ----------
@@ -132,7 +133,9 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound on cells. No cell of a table of at most `largest` columns, or of one of `tables`, has an error above `rows`."""
+    """A bound on the errors of cells. In tables of at most `largest` columns, and in `tables`, no cell has an error above
+    `rows`.
+    """
 
     rows: int
     largest: int
@@ -146,8 +149,8 @@ class CellError:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioError:
-    """A bound on ratios. In every bin of every column, the released count plus 1 and the original count plus 1 differ by at
-    most this factor.
+    """A bound on ratios of counts. In every bin of every column, the released count plus 1 and the original count plus 1 differ
+    by at most this factor.
     """
 
     factor: float
@@ -156,12 +159,12 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound on means. Every mean of `column` in the groups of `by` has an error of at most `most`. With `overall`, the mean
-    of all rows also has an error of at most `most`.
+    """A bound on the errors of means. Every mean of `column` in the groups of `by` has an error of at most `most`. With
+    `overall`, so has the mean of all rows.
 
-    Values are clipped to `lowest` and `highest`. A criterion fills small groups up to a size, which `size_margin` determines.
-    `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. Both arrays contain
-    the representative values if the criterion uses representative values.
+    Values are clipped to `lowest` and `highest`. The criterion fills small groups up to a size, which `size_margin` determines.
+    `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. If the criterion uses
+    representative values, both arrays contain these values.
     """
 
     most: float
@@ -179,7 +182,7 @@ class MeanError:
 class Unmatched:
     """A bound from faithfulness: all original rows except at most `rows` are paired with a similar released row.
 
-    `steps` has an array for each column in which rows may be one bin apart. Each array says for each bin whether it is similar
+    For each column in which rows may be one bin apart, `steps` has an array. It says for each bin whether this bin is similar
     to the next higher bin. The `ignored` columns are not compared.
     """
 
@@ -204,7 +207,7 @@ class SumError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumErrors:
-    """All limits on weighted sums that follow from one criterion, for tables of different columns."""
+    """All limits on weighted sums that follow from one criterion. The tables may have different columns."""
 
     sums: tuple[SumError, ...]
     criterion: str
@@ -227,11 +230,11 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise of one of several criterion values that share a noise vector.
+    """The noise of one criterion value that shares a noise vector with other criterion values.
 
     Attributes
     ----------
-    figures : the number of criterion values that share the vector.
+    figures : the number of criterion values that share the noise vector.
     epsilon : the total epsilon of these criterion values.
     """
 
@@ -244,11 +247,12 @@ class OneNoise:
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """Return a number of grid steps that the absolute noise exceeds with at most this probability (0 to 1)."""
+        """Return a number of grid steps. The absolute noise exceeds it with at most the probability `risk` (0 to 1)."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
-        """Return an upper limit that the exact criterion value exceeds with at most this probability (0 to 1/2).
+        """Return an upper limit on the exact criterion value. The value exceeds the limit with at most the probability `risk`
+        (0 to 1/2).
 
         The noise distribution is symmetric, so a one-sided limit has half of the risk of a two-sided limit. One step is added
         for the rounding to the grid.
@@ -256,14 +260,15 @@ class OneNoise:
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation of the noise without the effect of the grid. Use it if the number of rows is
-        unknown.
+        """Return the standard deviation of the noise, without the effect of the grid, for callers that do not know the number
+        of rows.
         """
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text that explains a charge of this epsilon. The text compares the standard deviation with separate
-        Laplace noise."""
+        """Return the text that explains a charge of this epsilon. The text compares the standard deviation of the shared noise
+        with that of separate Laplace noise.
+        """
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -271,8 +276,8 @@ class OneNoise:
 
 
 def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
-    """Return the standard deviation of a criterion value's noise without the effect of the grid. The noise is separate Laplace
-    noise or `shared` noise.
+    """Return the standard deviation of the noise in a criterion value, without the effect of the grid. The noise is separate
+    Laplace noise or, if given, `shared` noise.
 
     Examples
     --------
@@ -283,13 +288,13 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Return the shared noise of each criterion value, by the name of its criterion. The result is empty or has at least
-    two entries.
+    """Decide which criterion values share one noise vector, and return the noise of each by the name of its criterion. The
+    result is empty or has at least two entries.
 
-    The result depends on the epsilons alone, so it is public. The search starts with all criterion values. The search removes
-    the criterion value with the largest epsilon in two cases: separate noise would be smaller for this value, or more than
-    `MOST_NUMBERS` criterion values are left. So the noise of no criterion value grows. With m criterion values and a total
-    epsilon E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    The result depends on the epsilons alone, so it is public. The search starts with all criterion values. It removes the
+    criterion value with the largest epsilon if separate noise would be smaller for this value, or if more than `MOST_NUMBERS`
+    criterion values are left. So the noise of no criterion value grows. With m criterion values and a total epsilon E, sqrt((m
+    + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -317,8 +322,8 @@ class Score:
     ----------
     noise_bound : if the noise is not added to the criterion value itself, an estimate of the change of this value that the
         noise exceeds in 5% of cases.
-    decides : whether the comparison of this criterion value with the threshold decided about the candidate. A criterion value
-        that decided is published only because it passed.
+    decides : whether this criterion value was compared with its threshold to accept or reject the candidate. If so, the value
+        is published only because it passed.
     one_noise : the noise that this criterion value shares with other values, or None. `epsilon` is then the part of the total
         epsilon that this value gets.
     """
@@ -345,11 +350,10 @@ class Query:
     ----------
     figure : a function that returns the exact criterion value of any private table.
     sensitivity : the largest change of the criterion value when one record is replaced, above 0.
-    slack : a function that returns the distance of a private table from failing. The slack has sensitivity 1. The slack is at
-        least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) /
-        sensitivity.
-    void : whether the candidate fails for any private table, for example because a group has no rows. A void query costs
-        the same charge as any other query.
+    slack : a function that returns how far a private table is from failing. The slack has sensitivity 1. It is at least 0 if
+        and only if the criterion value is at most the threshold. The default is (threshold - criterion value) / sensitivity.
+    void : whether the candidate fails for every private table, for example because a group has no rows. A void query has the
+        same charge as any other query.
     """
 
     figure: Callable[[Counts], float]
@@ -400,7 +404,7 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return a text that names the groups of a criterion; columns in [groups] get the labels that are given there."""
+    """Return a text that names the groups of a criterion. If [groups] has the column, the text uses the labels of [groups]."""
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -411,7 +415,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Return a text that says how a regression changes the values of original rows; empty if it does not change them."""
+    """Return a text that says how the values of original rows are changed before a regression; empty if they are not changed."""
     which = {
         "bins": "each original value is replaced by the representative value of its bin",
         "own target": "each value of a feature is replaced by the representative value of its bin",
@@ -442,8 +446,8 @@ class Offender:
 
     Attributes
     ----------
-    where : the table, cell, group or coefficient, as text: "age=18-24, sex=F".
-    released, original : the values in the candidate and in the public table, as text: "3.1%".
+    where : the table, cell, group or coefficient, as text, such as "age=18-24, sex=F".
+    released, original : the values in the candidate and in the public table, as texts, such as "3.1%".
     """
 
     where: str

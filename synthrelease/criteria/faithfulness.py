@@ -1,4 +1,4 @@
-"""The criterion faithfulness: the share of released rows that cannot be paired one to one with similar original rows.
+"""Define the criterion faithfulness: the share of released rows that cannot be paired one to one with similar original rows.
 
 Paper 4.5.5; theory 3.6, faithfulness.
 """
@@ -35,14 +35,14 @@ class Faithfulness(Criterion):
     of pairs of similar rows) / n.
 
     Two rows are similar if they agree in the columns `exact` and `within_one_bin`. Similar rows may be one bin apart in at most
-    `at_most` columns of `within_one_bin`. A bin that contains the value of `exact_around` strictly inside must match exactly
-    (for example the bin 35-39, if the age 37 matters).
+    `at_most` columns of `within_one_bin`. If the value of `exact_around` lies strictly inside a bin, this bin must match
+    exactly (for example the bin 35-39, if the age 37 matters).
 
     Privacy
     -------
-    The sensitivity is 1/n: a replaced record changes the size of a maximum matching by at most one pair for every similarity
-    rule that is fixed beforehand (Proposition 10). Ignored columns and `any_order` only change this public rule. Each
-    record is still a single node of the matching graph.
+    The sensitivity is 1/n: for every similarity rule that is fixed beforehand, a replaced record changes the size of a maximum
+    matching by at most one pair (Proposition 10). Ignored columns and `any_order` only change this public rule. Each record is
+    still a single node of the matching graph.
 
     Attributes
     ----------
@@ -50,16 +50,16 @@ class Faithfulness(Criterion):
         listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
     within_one_bin : columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
         "weight"]`.
-    ignored : the columns that are not compared. With many compared columns, hardly any row has a similar row, not even between
-        two halves of the same file. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
-    at_most : the largest number of columns of `within_one_bin` in which similar rows may differ. This number is 1, or 0 if
-        similar rows must be equal. Example: `at_most = 0`.
+    ignored : the columns that are not compared. If many columns are compared, hardly any row has a similar row, even if two
+        halves of the same file are compared. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
+    at_most : in how many columns of `within_one_bin` similar rows may differ. This number is 1, or 0 if similar rows must be
+        equal. Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, an important value, such as a legal limit. If this value lies
         strictly inside a bin, a row in this bin is similar only to rows in the same bin. Example: `exact_around = { mother_age
         = 37 }`.
-    any_order : if true, the order of the members of a root does not matter in the comparison. This setting needs [members].
-        The program first sorts the members of each root by the compared columns. So every member must have the same
-        compared columns. Example: `any_order = true`.
+    any_order : if true, the comparison ignores the order of the members of a root. This setting needs [members]. The program
+        first sorts the members of each root by the compared columns, so every member must have the same compared columns.
+        Example: `any_order = true`.
 
     Examples
     --------
@@ -119,8 +119,9 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield the mistakes in `any_order`: the setting is used without [members], or the columns of members are not all
-        compared in the same way."""
+        """Yield the mistakes in `any_order`: it is set without [members], or the columns of the members are not all compared in
+        the same way.
+        """
         if linked is None:
             yield Mistake("any_order", "no `any_order` in a configuration without [members]", "true")
             return
@@ -153,8 +154,7 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
     ----------
     bins : the bins of the column. The last bin, the bin of missing values, is similar only to itself. Bins of categories have
         no limits.
-    around : a value. A bin that contains this value strictly inside must match exactly. `around` is None if there is no such
-        value.
+    around : a value, or None. If this value lies strictly inside a bin, this bin must match exactly.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
@@ -196,7 +196,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`, and the loss of the association of these columns misplaces more rows than
-        the threshold allows.
+        """Return whether both columns are in `exact`, and whether the loss of their association would change more rows than the
+        threshold allows.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

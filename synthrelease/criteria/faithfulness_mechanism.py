@@ -1,14 +1,14 @@
 """The private half of faithfulness: compute the exact size of a maximum matching of similar rows, as a maximum flow between
 cells.
 
-Private: the counts of the table; flows and capacities of its cells. Out: the exact criterion value, only for
-`criteria.base_mechanism`, which adds the noise. Neighbours replace one record. This moves the size of a maximum matching by at
-most one pair for any fixed similarity, and the criterion value by at most 1/n (Proposition 10; theory 8.1, matching as a flow).
+Private: the counts of the table, and the flows and capacities of its cells. Out: the exact criterion value, only for
+`criteria.base_mechanism`, which adds the noise. Neighbours replace one record. For any fixed rule of similarity, this moves the
+size of a maximum matching by at most one pair. So the sensitivity of the criterion value is 1/n (Proposition 10; theory 8.1,
+matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
 count) -> similar synthetic cell -> sink (capacity: its count). The computation starts with a greedy flow. The residual network
-of the greedy flow is split into parts between which nothing can flow, and Dinic's algorithm of scipy finds the maximum flow of
-each part.
+of the greedy flow is split into parts without a connection. Dinic's algorithm (scipy) finds the maximum flow of each part.
 """
 
 from __future__ import annotations
@@ -73,12 +73,13 @@ def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | No
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
-    """Return the largest number of disjoint pairs of a left row and a right row that are equal or differ by one allowed step.
+    """Return the largest number of disjoint pairs. In each pair, a left row and a right row are equal or differ by one allowed
+    step.
 
     Parameters
     ----------
-    left, right : tables over the same layout with at most 2**40 rows each. Capacities in scipy have 32 bits; larger capacities
-        are scaled in several passes (`residual_flow`), so the result is exact.
+    left, right : tables over the same layout with at most 2**40 rows each. The result is exact, although capacities in scipy
+        have 32 bits: `residual_flow` scales larger capacities in several passes.
     """
     left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
@@ -91,10 +92,10 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
     """Drop most of the cells that have no similar cell in the other table, and return the two smaller tables.
 
-    Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if a hash of its
-    other words also occurs in the other table. Every cell that is left out has no similar cell. A hash collision may keep a
-    cell without a similar cell, which only costs time and memory; a second hash finds nearly all such cells. In tables of many
-    columns, hardly any cell has a similar cell.
+    Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if, for some word, a
+    hash of its other words also occurs in the other table. So every dropped cell has no similar cell. A hash collision may keep
+    a cell that has no similar cell. This only costs time and memory, and a second hash drops nearly all such cells. In tables
+    of many columns, hardly any cell has a similar cell.
     """
     if left.layout.has_codes:
         return left, right
@@ -134,8 +135,8 @@ def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarra
     """Return a mask over the remainders of hashes. The mask is True for each hash that occurs in both tables, and for a few
     other hashes.
 
-    The hashes of both tables are sorted, with the table as their last bit. A hash that occurs in both tables then gives two
-    neighbours that differ in this bit alone. In large tables, even and odd hashes are sorted separately, in half the memory.
+    The hashes of both tables are sorted, with the table as their last bit. If a hash occurs in both tables, two neighbouring
+    entries then differ in this bit alone. In large tables, even and odd hashes are sorted separately, in half the memory.
     """
     shared, steps = np.zeros(_REMAINDERS, dtype=bool), 1 if len(left) + len(right) < _MANY_HASHES else 2
     for start in range(steps):
@@ -155,8 +156,8 @@ def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarra
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (left cell, right cell) of similar cells in groups: first the equal cells, then a group for each
-    direction of each step.
+    """Return the pairs (left cell, right cell) of similar cells, in groups: first the pairs of equal cells, then a group for
+    each direction of each step.
 
     Within a group, every cell of either table occurs at most once.
     """
@@ -175,13 +176,14 @@ def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[n
 
 @dataclass(frozen=True, kw_only=True)
 class _Codes:
-    """Integer codes of the cells of both tables. A step to the next bin of a column adds a fixed stride to the code.
+    """Integer codes of the cells of both tables. If a column moves to its next bin, the code grows by a fixed stride.
 
     Attributes
     ----------
-    left_cells, right_cells : the cells by increasing code, without left cells that cannot have a similar right cell.
+    left_cells, right_cells : the cells in the order of their codes. Left cells that cannot have a similar right cell are left
+        out.
     left, right : the codes of these cells. Two codes are equal if and only if the cells are equal.
-    strides : for each column of the group, the number that a step to the next bin of the column adds to the code.
+    strides : for each column of the group, how much the code grows if the column moves to its next bin.
     """
 
     left_cells: np.ndarray
@@ -200,8 +202,8 @@ class _Codes:
 def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
     """Yield the codes for each group of neighbouring columns that contains some of `columns`.
 
-    A code combines the rank of the cell's bins in all other columns, among all cells of both tables, with the code of its bins
-    in the group. A layout with codes has a single group of all columns.
+    A code combines two numbers: the rank of the cell's bins in all other columns among all cells of both tables, and the code
+    of its bins in the group. A layout with codes has a single group of all columns.
     """
     layout, n_left = left.layout, len(left)
     n_cells = n_left + len(right)
@@ -237,7 +239,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return the greedy flow along a group of edges, and subtract it from the free capacities in place."""
+    """Compute the greedy flow along a group of edges, subtract it from the free capacities in place, and return it."""
     amount = np.minimum(left_free[tails], right_free[heads])
     left_free[tails] -= amount
     right_free[heads] -= amount
@@ -274,7 +276,7 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
     No flow passes between connected components, so the maximum flow is the sum over components. A component is finished if it
     has no free cells on one side: it already has its maximum flow (theory 8.2, independent parts). The other components are
-    combined into parts of some thousand cells. A part consists of components with similar numbers of free rows, because the
+    combined into parts of a few thousand cells. A part consists of components with similar numbers of free rows, because the
     algorithm passes over a whole part as often as its slowest component needs.
     """
     from scipy.sparse import coo_array
@@ -294,8 +296,8 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """Return the flow that can be added in a network. The nodes 0 to n_left - 1 are on the left, and the other nodes are on the
-    right.
+    """Return the largest flow that can still be added in a network. The nodes 0 to n_left - 1 are on the left, and the other
+    nodes are on the right.
 
     The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
     capacities are divided by a power of two and rounded down. The maximum flow of this network, times the power, is added to

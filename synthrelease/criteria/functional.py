@@ -1,12 +1,12 @@
-"""Least-squares regression by the functional mechanism (Zhang et al., PVLDB 2012), in joint form. All moments get one noise
-vector.
+"""Fit least-squares regressions by the functional mechanism (Zhang et al., PVLDB 2012), in joint form: all moments get one
+noise vector.
 
 A least-squares line depends on the data only through sums over the records. These sums are the sums of the features, of the
 products of two features, of the target, and of the products of the target with a feature. Noise is added to the whole vector of
 sums at once, so the budget is not split. Two public choices lower the noise and do not affect the guarantee (theory 3.8,
 functional mechanism, joint form). First, every moment is scaled before noise is added, so that the most important moments get
-the least noise. Second, the target is replaced by its residual from a public guess. Then only the error of the guess multiplies
-the noise of the products of features.
+the least noise. Second, the target is replaced by its residual from a public guess. Then the noise in the products of features
+is multiplied only by the error of the guess.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether a design with these public numbers and this prior may exceed the range of floating-point numbers."""
+    """Return whether computations with these public numbers and this prior could exceed the range of floating-point numbers."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -55,7 +55,8 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 @dataclass(frozen=True, kw_only=True)
 class Design(MomentGrid):
-    """The public domain of a record, which is the product of the bins of some columns, and the integer moments of a record.
+    """The public domain of a record, and the integer moments of a record. The domain is the product of the bins of some
+    columns.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class Design(MomentGrid):
     def extreme_cells(self, possible: np.ndarray) -> np.ndarray:
         """Return, for each combination of bins of the features, the possible cell with the largest residual.
 
-        No other cell has a larger limit on a moment, because the limits only grow with the residual.
+        Other cells have no larger limits on moments, because these limits grow with the residual.
         """
         rows, chosen = possible.reshape(-1, len(self.numbers[-1])), [np.zeros(0, dtype=np.int64)]
         for batch in np.array_split(np.flatnonzero(rows.any(axis=1)), max(1, possible.size // _BATCH)):
@@ -151,8 +152,9 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return the result of `Design.of`. Recent designs come from a cache. A rehearsal needs the same design for every private
-    fit."""
+    """Return the result of `Design.of`, from a cache of recent designs. A rehearsal needs the same design for every private
+    fit.
+    """
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
     arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
     key = (*(array.tobytes() for array in arrays), counted, prior and (prior.intercept, prior.uncertainty))
@@ -182,7 +184,7 @@ class NoisyMoments:
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """Return the least-squares line of the noisy moments. Such a line exists for every input. The computation is
+        """Return the least-squares line for the noisy moments, which exists for every input. The computation is
         post-processing.
 
         If the records were counted (`Design.counted`), the noisy number of records replaces n.
@@ -208,7 +210,8 @@ class NoisyMoments:
         return np.asarray(scaled @ vectors.swapaxes(-1, -2) @ means[..., d + len(rows) :, None])[..., 0]
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
-        """Return (n_draws, d) slopes after further noise of the same scale is added to these sums (a parametric bootstrap).
+        """Add further noise of the same scale to these sums, n_draws times, and return the (n_draws, d) slopes (a parametric
+        bootstrap).
 
         The computation is post-processing, because it starts from the noisy sums.
         """
@@ -234,8 +237,8 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return, for each mean moment, how much an error in this moment changes the slopes. The change is to first order and in
-    units of the target.
+    """Return, for each mean moment, how much an error in this moment changes the slopes, to first order and in units of the
+    target.
 
     The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
     the importance `uncertainty`, and off-diagonal product moments have twice this importance.
@@ -247,7 +250,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return the default guess, with slopes of 0. Features and target are centred at the middles of their ranges."""
+    """Return the default guess: all slopes are 0, and features and target are centred at the middles of their ranges."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(
@@ -260,11 +263,11 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
 
 
 class PriorGuess(SpecTable):
-    """A public guess of the regression, for example from the public file. The guess lowers the noise and costs no epsilon.
+    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon.
 
     `centres` and `spreads` are typical values and standard deviations of the features. `intercept` and `coefficients` are a
-    guess of the fitted line. `uncertainty` is the likely error of a coefficient, stated as the change of the target when
-    the feature grows by its spread. A wrong guess makes the fit noisier, but not less private.
+    guess of the fitted line. `uncertainty` is the likely error of a coefficient, in units of the target per spread of the
+    feature. A wrong guess makes the fit noisier, but not less private.
 
     Attributes
     ----------
@@ -273,8 +276,8 @@ class PriorGuess(SpecTable):
         parity = 14.7, age = 4.8 }`.
     centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
     spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
-    uncertainty : the likely error of a guessed slope. State it as the error in the target that results when the feature
-        grows by its spread. Example: `uncertainty = 10`.
+    uncertainty : the likely error of a guessed slope. State it in units of the target: the error in the predicted target if the
+        feature grows by its spread. Example: `uncertainty = 10`.
     """
 
     intercept: float = Field(allow_inf_nan=False)

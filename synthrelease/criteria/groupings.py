@@ -1,4 +1,4 @@
-"""Groups of rows (by a column, or all rows as one group), for criteria that compare means, quantiles or shares within groups.
+"""Divide rows into groups (by a column, or all rows into one group) for criteria that compare means, quantiles or shares.
 
 Rows without a value of the grouping column are in no group. The module also computes bounds on criterion values from shared
 measurements.
@@ -50,7 +50,7 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same grouping by atomic bins."""
+        """Return the same grouping of the atomic bins."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
@@ -59,8 +59,8 @@ class Grouping:
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
-    """Return a grouping for every column of `by`. With `overall`, also return a grouping with all rows in one group. A
-    column in [groups] is grouped by the groups that [groups] states.
+    """Return a grouping for every column of `by`. With `overall`, also return the grouping that puts all rows into one group.
+    If [groups] has a column, its groups are used.
     """
     layout, ways = transformation.layout, []
     for name in by:
@@ -80,8 +80,8 @@ def present(binning: Binning) -> np.ndarray:
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. This quantile is the lowest bin such
-    that at least a share q of the group's rows with a value lies in this bin or below.
+    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. It is the lowest bin for which at
+    least a share q of the group's rows with a value lie in this bin or below.
     """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
     counted = np.flatnonzero((groups >= 0) & (bins < present))
@@ -101,7 +101,7 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
     Parameters
     ----------
-    counted : (n_cells,) which of the released cells are counted.
+    counted : (n_cells,) which released cells are counted.
     """
     table = facts.table.keep(counted)
     sizes = [table.total] if overall else []
@@ -112,8 +112,7 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return, for a group, the (n_bins,) number of released rows in each bin of the criterion's column. The group comes from
-    `public_groupings`."""
+    """Return, for a group from `public_groupings`, the (n_bins,) number of released rows in each bin of the criterion's column."""
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
 
@@ -121,7 +120,7 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as (columns, inside), in the form that weighted sums need. No table is read.
+    """Yield every group as (columns, inside), in the form that weighted sums need. The function reads no table.
 
     columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
         `column`.
@@ -137,8 +136,8 @@ def public_groupings(
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return (n_groups, n_bins) whether each released bin is in each group of a column; bins of missing values are in no
-    group.
+    """Return an (n_groups, n_bins) mask: whether each released bin of a column is in each group. Bins of missing values are in
+    no group.
     """
     column = facts.by_name[name]
     groups = np.eye(len(column.labels), dtype=bool)
@@ -153,7 +152,7 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest |resized mean - target| over all pairs of a number of rows and a sum within limits.
+    """Return the largest |resized mean - target| over all numbers of rows and all sums that lie within the limits.
 
     Parameters
     ----------
@@ -163,8 +162,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
     Notes
     -----
-    sum / max(rows, size) increases with the sum. The quotient increases with the number of rows if the sum is below 0, and
-    otherwise decreases. So the extremes are at the corners. Without rows, the sum and the resized mean are 0.
+    sum / max(rows, size) increases with the sum. As the number of rows grows, the quotient grows if the sum is below 0, and
+    otherwise falls. So the extremes are at the corners. Without rows, the sum and the resized mean are 0.
     """
     corners = [
         float(total) * step / max(int(rows), size)
@@ -186,12 +185,12 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """Yield an upper bound for every quantile. The bound limits the excess of original rows outside the window around the
-    table's quantile; NaN for a table without rows.
+    """For every quantile, yield an upper bound on the excess of original rows outside the window around the table's quantile;
+    NaN for a table without rows.
 
     Parameters
     ----------
-    limits : the limits of the group's sums in `ConditionalMedian.measured_sums`.
+    limits : the limits on the group's sums in `ConditionalMedian.measured_sums`.
     rows : (n_bins,) the number of rows of the group in each bin, in the table.
     within : the number of bins by which the window extends to either side.
     """
@@ -211,9 +210,9 @@ class InGroups(OfMembers):
 
     Attributes
     ----------
-    column : the column that is compared. Example: `column = "income"`.
-    by : the columns to group by, each separately. A column in [groups] is grouped by the groups that [groups] states.
-        Example: `by = ["age", "sex"]`.
+    column : the column whose values the criterion compares. Example: `column = "income"`.
+    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the groups
+        are the bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : if true, the criterion also compares all rows together. Example: `overall = false`, `by = ["age"]`.
     """
 
@@ -269,8 +268,8 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on the change that the draw of rows causes in `shares` shares of each group, and in the
-        complements of these shares within the group. The limit is wrong with at most the probability `drawing.risk`.
+        """Return a limit on how much the drawing of rows changes `shares` shares of each group, and the complements of these
+        shares within the group. The limit is wrong with at most the probability `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
@@ -281,5 +280,5 @@ class InGroupsExplained(Explanation[Grouped]):
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion compares one of the two columns in groups of the other column."""
+        """Return whether the criterion compares one column of the pair within groups of the other column."""
         return pair.is_one_of(self.about.column, self.about.by)

@@ -5,10 +5,10 @@ Private: the counts of the table by group and bin, and the exact values of its r
 `criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public. The candidate's numbers
 are attributes of the classes below.
 
-Neighbours replace one record, so one group loses a row and one group gets a row. Let a group have m released rows. The error of
-a share or cumulative share of this group moves by at most 1/m, and the excess beyond a window by at most 1. A resized mean
-moves by at most the width of the range over the size of the group (theory 3.3, conditional means, 3.11, 3.12 and 3.14). Counts
-are whole numbers, and a mean comes from a correctly rounded sum.
+Neighbours replace one record, so one group loses a row and one group gets a row. Let a group have m released rows. A share or
+cumulative share of this group has an error with sensitivity 1/m, and the excess beyond a window has sensitivity 1. A resized
+mean moves by at most the width of the range divided by the size of the group (theory 3.3, conditional means, 3.11, 3.12 and
+3.14). Counts are whole numbers, and a mean comes from a correctly rounded sum.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the largest excess of rows beyond a window, as a share of n."""
+    """Return the largest excess of rows beyond a window, divided by n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
@@ -70,9 +70,9 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """Return hits * m - h * rows elementwise: m times the excess of the hits over a share h/m of the rows.
+    """Return hits * m - h * rows elementwise. This is m times the difference between the hits and the share h/m of the rows.
 
-    The results are exact whole numbers. The results are Python integers if the products could exceed 64 bits.
+    The results are exact whole numbers: Python integers if the products could exceed 64 bits.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute two numbers for every group: the number of rows with a value, and the sum of the differences between these values
-    and a public centre.
+    """Compute two numbers for every group: how many rows have a value, and the sum of the differences between these values and
+    a public centre.
 
     Attributes
     ----------
@@ -116,8 +116,8 @@ class RowsOfGroups:
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of the original table. The counts of the original table by group and value are
-        cached for all candidates.
+        """Return (n_groups,) counts and sums of the original table. The counts by group and value are cached, because all
+        candidates need them.
         """
         if not self.own:
             return self.of_released(table, grouping)
@@ -140,7 +140,8 @@ class RowsOfGroups:
 
 
 def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_groups,) exact counts, and sums of the numbers, in which products and sums are correctly rounded.
+    """Return (n_groups,) exact counts and (n_groups,) sums of the numbers. In the sums, products and sums are correctly
+    rounded.
 
     Rows in a bin whose number is NaN (missing values) are left out of counts and sums.
 
@@ -168,7 +169,7 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """The window of bins around the candidate's quantile in every group, for one grouping and one quantile.
+    """The window of bins around the candidate's quantile in every group, for one grouping and one number q.
 
     `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
     with values, and `within` the number of bins by which a window extends to either side.
@@ -186,8 +187,8 @@ class Windows:
         return bool((self.middle < 0).any())
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """Return the (n_groups,) whole numbers max(B - q n_g, A - (1 - q) n_g) times the denominator of q. B and A are the
-        numbers of the group's n_g rows below and above its window.
+        """Return the (n_groups,) whole numbers max(B - q n_g, A - (1 - q) n_g) times the denominator of q. Of the n_g rows of
+        the group, B lie below its window and A above.
         """
         bins, groups, n_groups = counts.digits(self.column), groups_of_cells(counts, self.grouping), len(self.grouping)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
@@ -232,8 +233,8 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """Return the (n_groups, n_shares) errors |a_g - p_g n_g| / m_g, computed from two whole numbers below 2^81 with a
-        relative error of at most 2^-51.
+        """Return the (n_groups, n_shares) errors |a_g - p_g n_g| / m_g. They are quotients of two whole numbers below 2^81,
+        with a relative error of at most 2^-51.
         """
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)

@@ -1,4 +1,4 @@
-"""Criteria that compare the mean, or the median and other quantiles, of a column within groups of rows."""
+"""Define criteria that compare the mean of a column, or its median and other quantiles, within groups of rows."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ class ConditionalMean(InGroups):
     """The largest error of the mean of a column within a group: max over groups v of |resized mean_R(column | v) -
     mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
-    The value mean_S is the mean that readers of the table compute, from the representative values of the released bins. mean_R
-    is the mean of the exact values in the private file.
+    mean_S is the mean that readers compute from the representative values of the released bins. mean_R is the mean of the exact
+    values in the private file.
 
     Privacy
     -------
     The sensitivity is (U - L) / min_v m_v. The resized mean of a group is sum/len if len >= m, else (sum + (m - len) w) / m,
     where w is the middle of the range. The resized mean moves by at most (U - L)/m when one value is added, removed or replaced
-    (theory 3.3, conditional means). One replaced record adds, removes or replaces at most one value in each group. This also
-    holds if the new record lacks a value. Rows without a value of the column or of the grouping column are in no group. Groups
-    and m_v come from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+    (theory 3.3, conditional means). One replaced record adds, removes or replaces at most one value in each group, even if the
+    new record lacks a value. Rows without a value of the column or of the grouping column are in no group. Groups and m_v come
+    from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
     Each value is rounded to a grid point that is a function of the value's record alone.
 
@@ -75,10 +75,10 @@ class ConditionalMean(InGroups):
 
     Attributes
     ----------
-    column : the column that is averaged. Example: `column = "birth_weight"`.
+    column : the column whose means are compared. Example: `column = "birth_weight"`.
     values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the representative
-        values of the released bins, as Hod & Canetti (2024) do. With "bins", the criterion does not detect differences within a
-        bin. Example: `values = "bins"`.
+        values of the released bins, as Hod & Canetti (2024) do. With "bins", the criterion does not detect errors within a bin.
+        Example: `values = "bins"`.
     by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
         groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : if true, the criterion also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
@@ -86,8 +86,8 @@ class ConditionalMean(InGroups):
         compares means of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
     size_margin : a public bound T on the error of the share of rows in a group. Group v of the private rows is resized to m_v =
         max(1, count_S(v) - ceil(n T)) rows, where S is the released table. Choose T as the threshold of the criterion
-        absolute_marginal_error. A larger T means more noise in small groups. With a smaller T, the mean of a group with few
-        private rows is pulled to the middle of the range. Example: `size_margin = 0.01`.
+        absolute_marginal_error. A larger T means more noise in small groups. A smaller T moves the mean of a group with few
+        private rows towards the middle of the range. Example: `size_margin = 0.01`.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that computes counts and sums of groups in the original and in the released table."""
+        """Return the object that computes the counts and sums of every group in the original table and in the released table."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -159,8 +159,8 @@ class ConditionalMean(InGroups):
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the largest half width of the sums, divided by n. No group has more than n rows, so the mean of a group has at
-        least this error.
+        """Return the largest half width of the intervals of the sums, divided by n. No group has more than n rows, so the bound
+        on a mean is at least this large.
         """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
@@ -185,7 +185,7 @@ class ConditionalMean(InGroups):
 
 
 def check_range(ends: tuple[float, float]) -> None:
-    """Raise ValueError unless the range is increasing and floating-point numbers can distinguish means in it."""
+    """Raise ValueError unless the range is increasing, and wide enough that floating-point numbers can distinguish means in it."""
     lowest, highest = ends
     if not lowest < highest:
         raise ValueError("range must be [lowest, highest] with lowest < highest")
@@ -258,7 +258,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean has the largest error. Means are not resized in this method."""
+        """Return the group whose mean has the largest error. This method does not resize means."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -286,10 +286,10 @@ class ConditionalMedian(InGroups):
     n_g, A - (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released quantile, and A
     lie more than `within` bins above it.
 
-    t is the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than `within`
-    bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for every g and q,
-    a q-quantile of the private rows lies in the bins t - within to t + within. Above 0, it is the excess of rows on one side,
-    as a share of all rows.
+    Let t be the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than
+    `within` bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for every
+    g and q, a q-quantile of the private rows lies in the bins t - within to t + within. Above 0, it is the excess of rows on
+    one side, as a share of all rows.
 
     Privacy
     -------
@@ -305,8 +305,8 @@ class ConditionalMedian(InGroups):
     by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
         groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : if true, the criterion also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
-    within : the largest accepted distance between the quantiles of the file and of the release, in bins; 0 requires the same
-        bin. Example: `within = 1`.
+    within : how many bins the quantile of the file may lie from the quantile of the release; 0 requires the same bin. Example:
+        `within = 1`.
     quantiles : the quantiles that are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
 
     Examples
@@ -384,7 +384,7 @@ class ConditionalMedian(InGroups):
 
 
 class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
-    """Explain the share of excess rows outside the windows around the released quantiles."""
+    """Explain the share of rows by which the windows around the released quantiles are exceeded."""
 
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
@@ -397,10 +397,10 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how far the draw of rows changes the excess. In a group, the rows on one side of a bin are a share
-        of all rows, and the other rows of the group are another share. The excess below a bin is 1 - q times the first share
-        minus q times the second share. For the excess above a bin, q and 1 - q are exchanged. So the excess changes by no more
-        than one of the shares.
+        """Return a limit on how much the drawing of rows changes the excess. In a group, the rows on one side of a bin are a
+        share of all rows, and the other rows of the group are another share. The excess below a bin is 1 - q times the first
+        share minus q times the second share. For the excess above a bin, q and 1 - q are exchanged. So the change of the excess
+        is at most the change of one share.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 

@@ -1,5 +1,5 @@
-"""The criterion logistic regression: the largest change of the released coefficients by one Newton step on the original
-records.
+"""Define the criterion logistic regression: how much one Newton step on the original records changes the released coefficients
+at most.
 
 Theory 3.13, one-step logistic regression.
 """
@@ -51,17 +51,18 @@ class LogisticRegression(Criterion):
     H^-1 x(z) (y(z) - mu(x)). Here mu is the fitted probability, H the mean information, and m the number of released rows that
     have all the columns.
 
-    y is 1 for the bins of `positive` and 0 otherwise. x are the features in standard units of the candidate S, with an
-    intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have all the
-    columns, and H = sum mu (1 - mu) x x' / m is the mean information of S. At the coefficients of S, the score of S is 0. The
-    score of the private records times H^-1 is their first Newton step from these coefficients. This step is the difference of
-    the two fits up to second order, and up to the difference of the two tables in H, which the marginal criteria bound. So one
-    criterion value with little noise replaces a noisy private fit.
+    y is 1 for the bins of `positive` and 0 otherwise. x is the vector of the features in standard units of the candidate S,
+    with an intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have
+    all the columns, and H = sum mu (1 - mu) x x' / m is the mean information of S. At the coefficients of S, the score of S is
+    0. The score of the private records times H^-1 is the first Newton step from these coefficients on the private records. This
+      step equals the difference of the two fits up to second order, and up to the difference between the matrices H of the two
+      tables. The marginal criteria bound this last difference. So one criterion value with little noise replaces a noisy
+      private fit.
 
     The criterion value is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per
-    standard deviation has a relative error of about a tenth. Standard errors are not used as the unit, because they shrink with
-    the number of rows. With standard errors, the same threshold would have another meaning in every table. The criterion value
-    is the largest change and not the sum of changes, because readers look at each odds ratio separately.
+    standard deviation has a relative error of about a tenth. Standard errors would be a poor unit: they shrink with the number
+    of rows, so the same threshold would mean something else in every table. The criterion value is the largest change and not
+    the sum of changes, because readers look at each odds ratio separately.
 
     Privacy
     -------
@@ -75,9 +76,9 @@ class LogisticRegression(Criterion):
 
     Attributes
     ----------
-    target : the dependent variable. Example: `target = "hospital"`.
-    positive : the labels of the bins of the target that count as 1; all others count as 0. Example: `positive = ["yes"]`.
-    features : the explanatory variables. Example: `features = ["age", "children"]`.
+    target : the dependent variable, a column. Example: `target = "hospital"`.
+    positive : the labels of the bins of the target that count as 1; all other bins count as 0. Example: `positive = ["yes"]`.
+    features : the explanatory variables, a list of columns. Example: `features = ["age", "children"]`.
     representation : for the target and each feature, the alternative whose representative values are used for the released
         rows. Each bin of every other alternative must lie in one bin of this alternative. Example: `representation = { hospital
         = "categories", age = "five_years", children = "single" }`.
@@ -145,7 +146,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values that rows of both tables have in the regression."""
+        """Return the columns of the regression, with the values that rows of the original and of the released table have in it."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,
@@ -163,7 +164,7 @@ class _Steps(LogisticStep):
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """Compute the Newton step from the rows of S, whose target is 1 for the positive bins and 0 otherwise."""
+        """Compute the Newton step from the rows of S. Their target is 1 for the positive bins and 0 otherwise."""
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -272,8 +273,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity, from the fit on the released table and the combinations that the raw rules allow; None if a
-        column's representation is not the alternative that was released.
+        """Return the sensitivity. It follows from the fit on the released table, and from the combinations that the raw rules
+        allow. Return None if the representation of a column is not the released alternative.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

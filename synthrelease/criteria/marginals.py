@@ -1,4 +1,6 @@
-"""Criteria that compare marginal tables by the errors of cells, ratios of bins, distances of tables, or weighted cells."""
+"""Define criteria that compare marginal tables by the errors of cells, the ratios of bins, the distances of tables, or weighted
+cells.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
-    The maximum is over every cell of the public domain. A cell that is empty in one table differs by its count in the other
-    table.
+    The maximum is over every cell of the public domain. If a cell is empty in one table, the difference is its count in the
+    other table.
 
     Privacy
     -------
@@ -73,12 +75,12 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return Query(sensitivity=1 / n, figure=partial(largest_share, candidate=candidate.counts, rows=n, **tables))
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return every cell of every table."""
+        """Return the count of every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the width of the widest interval, stated as a share of the rows. Any released count is at least this
-        far from an end of the interval.
+        """Return half of the width of the widest interval, as a share of the rows. Every released count is at least this far
+        from one end of the interval.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -107,7 +109,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how far the draw of rows changes the share of any cell."""
+        """Return a limit on how much the drawing of rows changes the share of any cell."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
@@ -126,8 +128,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return a text that names the cell with the largest error, and the counts of this cell in the released and the public
-    table. For a large table, the text names the table and the counts are None.
+    """Return a text that names the cell with the largest error. Also return the counts of this cell in the released and in the
+    public table. For a large table, the text names only the table, and the counts are None.
     """
     from synthrelease.data.marginals import differences  # readers of a release do not need this module
 
@@ -163,7 +165,7 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
 
 class RelativeMarginalError(Criterion):
     """The largest ratio between the two counts of a bin: max{r/s, s/r} over the bins of all columns, where r and s are the
-    private and the released count plus 1. Ratios are clipped to [1, clip].
+    private and the released count plus 1. Larger ratios than `clip` are set to `clip`.
 
     Privacy
     -------
@@ -174,8 +176,8 @@ class RelativeMarginalError(Criterion):
 
     Attributes
     ----------
-    clip : the largest ratio. Larger ratios are set to this number, which limits the noise. The clip must exceed the threshold.
-        Example: `clip = 2`.
+    clip : the largest possible ratio. Larger ratios are set to this number, to limit the noise. The number must be above the
+        threshold. Example: `clip = 2`.
 
     Examples
     --------
@@ -205,20 +207,21 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that noise makes a criterion value at the clip pass, for tables whose smallest bin has
-        `smallest` rows.
+        """Return the probability that a table passes only because of the noise. The table's criterion value equals the clip,
+        and its smallest bin has `smallest` rows.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
         """
         return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
 
     def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
-        """Return the threshold T' = clip + eta ln(2p) that a criterion value at the clip meets with this probability, at
-        most 1/2."""
+        """Return the threshold T' = clip + eta ln(2p). A criterion value that equals the clip meets it, by noise, with the
+        probability p, which is at most 1/2.
+        """
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
     def _scale(self, smallest: int) -> float:
-        """Return the scale of the criterion value's Laplace noise, if the smallest bin has `smallest` rows."""
+        """Return the scale of the Laplace noise in the criterion value, if the smallest bin has `smallest` rows."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -226,12 +229,12 @@ class RelativeMarginalError(Criterion):
             yield f"threshold must be below clip ({self.clip:g}): otherwise a clipped ratio could never fail"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return every bin of every column."""
+        """Return the count of every bin of every column."""
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """Return sqrt((r + h)/(r - h)), clipped. One of the k bins has a count of at most r = n/k + 1, and h is the half width
-        of the interval of this count. For the best s, the ratios to the two ends of the interval are equal.
+        of the interval of this count. The bound is smallest for the s whose ratios to the two ends of the interval are equal.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
@@ -249,8 +252,8 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
     """Return the largest change of the clipped ratio between r and r + 1, over all r and the given synthetic counts.
 
     For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is at one of
-    three places: the r where s/r falls below the clip, the minimum at r = s, or the r where r/s reaches the clip. Only these r
-    are tried.
+    three places: at the r where s/r falls below the clip, at the minimum r = s, or at the r where r/s reaches the clip. The
+    function tries only these r.
     """
     s = np.array(sorted(set(synthetic.tolist())))[:, None, None] + 1.0  # np.unique would load numpy.ma
     near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
@@ -304,7 +307,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """The base class of criteria that summarise the distances of compared tables.
+    """Summarise the distances of the compared tables. This is the base class of criteria with such a summary.
 
     The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that would
     have to move to another cell to correct the table.
@@ -313,7 +316,7 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
     counts_rows: ClassVar[bool] = True
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return every cell of every table."""
+        """Return the count of every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
@@ -328,8 +331,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a summary of the distances of many tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is the only compared table, and the criterion would fail if the pair's association
-        were lost. A summary of many tables hardly changes when one association is lost.
+        """Return whether the pair's table is the only compared table, and whether the criterion would fail if the pair's
+        association were lost. A summary of many tables hardly changes when one association is lost.
         """
         alone = (
             self.about.largest is None
@@ -411,8 +414,8 @@ class QuantileMarginalError(TypicalMarginalError):
     Privacy
     -------
     The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), so the k-th smallest distance also
-    moves by at most 1/n. The compared tables are fixed beforehand. The share of tables above a limit is not released, because
-    it could move by 1.
+    moves by at most 1/n. The compared tables are fixed beforehand. The criterion does not release the share of tables above a
+    limit, because the sensitivity of this share is 1.
 
     Attributes
     ----------
@@ -470,24 +473,24 @@ class WeightedMarginalError(MarginalCriterion):
     Theory 3.20, weighted marginal error.
 
     R and S are the original and the synthetic rows of a cell, and w is the representative value of a row's bin in the column of
-    weights. This criterion concerns estimates with design weights. The unweighted criteria concern the rows of the file.
+    weights. Use this criterion for estimates with design weights; the other criteria compare unweighted rows.
 
     Privacy
     -------
     The sensitivity is w_max / (sum of w over S), where w_max is the largest representative value of the column of weights. A
-    record's weight is a function of its cell alone: a public number between 0 and w_max that does not depend on other records.
+    record's weight is a function of its cell alone: a public number between 0 and w_max, whatever the other records are.
     Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
     of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
-    w_max and the sum over S are functions of the candidate, which is public. There is no such bound if weights depend on
-    who else answered, or if rows are repeated by their weight. This criterion supports neither case.
+    w_max and the sum over S are functions of the candidate, which is public. There is no such bound if weights depend on other
+    respondents, or if the file repeats rows according to their weight. This criterion supports neither case.
 
     Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
     numbers and all sums are exact.
 
     Attributes
     ----------
-    weight : the column with the design weights. Its bins are public classes of weights, each with a representative value of
-        at least 0. Example: `weight = "design_weight"`.
+    weight : the column with the design weights. Each bin of this column has a public representative value of at least 0.
+        Example: `weight = "design_weight"`.
 
     Examples
     --------

@@ -4,10 +4,9 @@ cell.
 Private: the counts of the table, and of its sub-tables. Out: exact criterion values, only for `criteria.base_mechanism`, which
 adds the noise; the same functions also compare public tables.
 
-Neighbours replace one record, which moves the counts of at most two cells of each table by 1 each. So the largest difference of
-counts moves by at most 1, the sum |r - s| of a table by at most 2, a mean or a quantile of such sums by at most 2, and a
-weighted count by at most the largest weight. The largest ratio moves by at most `ratio_sensitivity` (theory 3, acceptance
-criteria).
+Neighbours replace one record, which moves the counts of at most two cells of each table by 1 each. So the sensitivity of the
+largest difference of counts is 1, of the sum |r - s| of a table 2, of a mean or a quantile of such sums 2, and of a weighted
+count the largest weight. The largest ratio moves by at most `ratio_sensitivity` (theory 3, acceptance criteria).
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ Tables = Sequence[tuple[int, ...]]
 
 
 def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables, rows: int) -> float:
-    """Return the largest difference between two tables' counts of a cell, as a share of `rows`."""
+    """Return the largest difference between the counts of a cell in two tables, divided by `rows`."""
     return largest_difference(counts, candidate, largest, named) / rows
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Return the largest difference between two tables' counts, over all cells of the sub-tables of
-    `data.marginals.differences`."""
+    """Return the largest difference between the counts of a cell in two tables, over all sub-tables that
+    `data.marginals.differences` compares.
+    """
     worst = 0
     for _, values in differences(left, right, largest, named):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
@@ -53,7 +53,7 @@ def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables
 
 
 def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, rank: int, rows: int) -> float:
-    """Return the total variation distance with this rank, counted from 0, in increasing order."""
+    """Return the total variation distance with this rank. The distances are in increasing order, and ranks count from 0."""
     return sorted(distance for _, distance in moved(counts, candidate, largest, named))[rank] / (2 * rows)
 
 
@@ -65,8 +65,8 @@ def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:
 def largest_weighted_share(
     counts: Counts, candidate: Counts, column: int, weights: np.ndarray, largest: int, named: Tables, total: int
 ) -> float:
-    """Return the largest difference between the weighted counts of a cell, as a share of `total`. The candidate is already
-    weighted.
+    """Return the largest difference between the weighted counts of a cell in both tables, divided by `total`. The candidate's
+    counts are already weighted.
     """
     return largest_difference(weighted(counts, column, weights), candidate, largest, named) / total
 
@@ -94,8 +94,8 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of an r from the ends of [s / threshold, threshold s], with r and s as in
-    `largest_ratio`; negative if some r is outside.
+    """Return the smallest distance, in records, of any r from the ends of [s / threshold, threshold s], with r and s as in
+    `largest_ratio`. The distance is negative if some r is outside.
     """
     return float(bins_inside(original, synthetic, threshold).min())
 

@@ -1,9 +1,9 @@
-"""The criterion mean of roots: the largest error of a mean over roots (such as households) of a number computed from their
-members.
+"""Define the criterion mean of roots. Each root, such as a household, has a number computed from its members. The criterion
+value is the largest error of the mean of this number over roots.
 
-The criteria of `criteria.members` count each member or each pair of members. So a large root has more weight in those
-criteria, and their sensitivity is larger. In this criterion every root has one number in a given range, so the sensitivity
-is the sensitivity of a single row (theory 3.23, means over roots).
+The criteria of `criteria.members` count each member or each pair of members. So a large root has more weight in those criteria,
+and their sensitivity is larger. In this criterion every root has one number in a given range, so the sensitivity is as small as
+for a single row (theory 3.23, means over roots).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 class MeanOfRoots(Criterion):
     """The largest error of a mean over roots, such as households: max over groups g of |sum_g (h - p_g)| / m_g. Each root has a
-    number h. p_g is the mean over the released roots of the group, and m_g is their number.
+    number h. p_g is the mean of h over the released roots of the group, and m_g is the number of these roots.
 
     The sum is over the n_g original roots of group g that have a number. The candidate has m_g such roots in the group, with
-    mean p_g. The criterion value is the error of the mean times n_g / m_g, so it is the error itself if the group's size is
+    mean p_g. The criterion value is the error of the mean times n_g / m_g. So it equals the error if the size of the group is
     right.
 
     Privacy
@@ -54,15 +54,15 @@ class MeanOfRoots(Criterion):
 
     Attributes
     ----------
-    column : a column of members or of roots. A column of roots is treated as a column that one member of each root has.
-        Example: `column = "age"`.
+    column : the column from which the number is computed. It is a column of members or of roots. A column of roots is treated
+        as if each root had one member with this value. Example: `column = "age"`.
     number : the number h of a root. "agreement" is the share of pairs of members who are in the same bin, or in the same group
         of [groups]. Roots in which fewer than two members have a value do not count. "sum" is the sum over the members of the
         root, or 0 if the root has no members; every root counts. "mean" is the mean over the members of the root that have a
         value; roots without such a member do not count. Example: `number = "agreement"`.
-    bins : the labels of bins, or of groups if [groups] has the column. A member in one of these bins has the value 1, and any
-        other member 0. With number = "sum" and range = [0, 1], h is 1 if the root has such a member, otherwise 0. Example:
-        `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
+    bins : the labels of bins of the column, or of groups if [groups] has the column. A member in one of these bins has the
+        value 1, and any other member has the value 0. With number = "sum" and range = [0, 1], h is 1 if the root has a member
+        in one of these bins, and otherwise 0. Example: `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
     range : The lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with the width of
         the range. For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number =
         "sum"`.
@@ -202,8 +202,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range divided by the number of roots in the smallest released group. Only roots with a number
-        count.
+        """Return the width of the range divided by the number of roots in the smallest released group. Only roots that have a
+        number h are counted.
         """
         table, (low, high) = facts.table, self.about.limits
         valued = np.zeros(len(table.counts), dtype=np.int64)
@@ -213,9 +213,9 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of the pair. It checks the compared column with each grouping
-        column. With number = "agreement", it also checks the compared column of one member with the same column of another
-        member.
+        """Return whether the criterion checks the association of the pair. It checks the association of the compared column
+        with each grouping column. With number = "agreement", it also checks the association of the compared column of one
+        member with the same column of another member.
         """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:

@@ -3,11 +3,11 @@
 Private: the counts of the table by root, with the exact values of its members. Out: an exact criterion value, only for
 `criteria.base_mechanism`, which adds the noise; the same functions also read candidates, which are public.
 
-Neighbours replace one root with all its members, and the sensitivity is (b - a)/m. A root's number is clipped to the public
-range [a, b], whatever its members are. Let a group have m released roots. A root in the group adds a value from an interval
-of length (b - a)/m to the error of the group. A root outside of the group adds 0, and the interval contains 0 (theory 3.23,
-means over roots). The number of a root is a function of this root alone and is computed elementwise. Sums of these numbers
-are correctly rounded.
+Neighbours replace one root with all its members, and the sensitivity is (b - a)/m. The number of a root is clipped to the
+public range [a, b], whatever members the root has. Let a group have m released roots. A root in the group adds a value from an
+interval of length (b - a)/m to the error of the group. A root outside of the group adds 0, and the interval contains 0 (theory
+3.23, means over roots). The number of a root is a function of this root alone and is computed elementwise. Sums of these
+numbers are correctly rounded.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """Two (n_groups,) arrays of a candidate: how many roots each group has, and the sum of the differences between the
-    numbers of these roots and the centre.
-    """
+    """Two (n_groups,) arrays of a candidate: how many roots each group has, and the sum over these roots of (number - centre)."""
 
     grouping: Grouping
     roots: np.ndarray
@@ -63,7 +61,7 @@ class NumbersOfRoots:
     number : how the values of the members are combined.
     scores : for each column, the (n_bins,) value of a member in each released bin; NaN for missing values. With "agreement",
         the value is the index of the bin or group.
-    own : whether members in the original table count with their exact values, and not with representative values.
+    own : whether the original table uses the exact values of members, and not representative values.
     range : the limits to which a root's number is clipped.
     centre : the middle of the range, which is subtracted from the numbers.
     """
@@ -82,8 +80,8 @@ class NumbersOfRoots:
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_groups,) numbers of roots and the sums of the original table. The numbers and the sums are cached for
-        candidates on the same bins.
+        """Return the (n_groups,) numbers of roots and the sums of the original table. Both are cached for candidates on the
+        same bins.
         """
 
         def added() -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,10 @@
-"""Compute bounds on sums of original counts, and regression lines, from the shared noisy tables without a further charge.
+"""Compute bounds on sums of original counts, and compute regression lines. Both come from the shared noisy tables, without a
+further charge.
 
 Criteria with `answered_by` use these bounds (theory 13.6, criteria that measurements answer). The sums are fixed before any
-table is measured, and each sum gets an equal part of the risk. For each sum, the measured tables that contain its columns are
-combined with public weights if that has less noise than one table. A measured sum of scores (weights of cells) is used if it
-gives a narrower interval (`limits_of_sum`).
+table is measured, and each sum gets an equal part of the risk. For each sum, several measured tables that contain its columns
+are combined with public weights, if the combination has less noise than one table. A measured sum of scores (weights of cells)
+is used if it gives a narrower interval (`limits_of_sum`).
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMa
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the `Limit` on a weighted sum that a measured sum determines; None if it determines no limit. The measured sum
-    determines a limit if under * weights = over * steps + constant in all cells, with the same numbers for all cells. Then
-    under times the weighted sum equals over times the measured sum, plus n times the constant.
+    """Return the `Limit` on a weighted sum that follows from a measured sum; None if no limit follows. A limit follows if under
+    * weights = over * steps + constant in every cell, with the same three numbers for all cells. Then under times the weighted
+    sum equals over times the measured sum, plus n times the constant.
 
     Parameters
     ----------
@@ -80,8 +81,8 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return the measured sums of exactly these columns whose scores are exact. Each sum comes with its scores in whole
-    steps, with an axis for each column in this order.
+    """Return those measured sums of exactly these columns that have exact scores. With each sum, return its scores in whole
+    steps, as an array with an axis for each column in this order.
     """
     sums = []
     for noisy in measured.sums:
@@ -103,7 +104,7 @@ Possible = Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sums:
-    """Weighted sums of original counts over the cells of the table of some columns.
+    """Weighted sums of original counts. Each sum is over the cells of the table of some columns.
 
     Attributes
     ----------
@@ -129,8 +130,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """An estimate of a sum from one measured table. An estimate has the noisy value, and the number of independent noise terms
-    for each absolute weight.
+    """An estimate of a sum from one measured table: the noisy value, and how many independent noise terms have each absolute
+    weight.
     """
 
     value: int
@@ -168,7 +169,9 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """Return the (n_sums,) half widths of the intervals. The weights do not depend on the noise and are public."""
+    """Return the (n_sums,) half widths of the intervals. The weights with which tables are combined do not depend on the noise,
+    and are public.
+    """
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
     of_sums = _of_scored_sums(sums, measured, risk)
@@ -227,7 +230,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function that takes the index of a sum. The returned function gives the limits of this sum from measured sums of
+    """Return a function that takes the index of a sum, and returns the limits on this sum that follow from measured sums of
     scores.
     """
     if sums.weights is None:
@@ -259,7 +262,8 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return the limit (v, t, m) from one estimate or from a combination of estimates. The limit fails with at most this risk.
+    """Return the narrowest limit (v, t, m) from one estimate or from a combination of estimates. The limit is wrong with at
+    most the probability `risk`.
 
     The choice does not depend on the noisy values.
     """
@@ -312,8 +316,8 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """Return an upper bound on the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature
-    in S, in units of the target.
+    """Return an upper bound on the distance between the slopes of R and S, in units of the target. The distance is the sum over
+    the features of |slope(R) - slope(S)| times the standard deviation of the feature in S.
 
     The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature does not vary in S.
     """
@@ -358,7 +362,7 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return the contribution of a row to a moment, by bins of the columns. The square of a column has one axis."""
+    """Return what a row adds to a moment, by the bins of the columns. For the square of a column, the result has one axis."""
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))
@@ -387,7 +391,7 @@ _SMALLEST_EIGENVALUE = 1e-2
 def measured_line(
     names: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
 ) -> LinearModel:
-    """Return the least-squares line of the last column on the other columns, which exists for every input.
+    """Return the least-squares line of the last column on the other columns. Such a line exists for every input.
 
     Means and products come from the least noisy table that contains the column or the pair, without bins of missing values. For
     a pair with a measured sum, the correlation comes from that sum (`_correlation`). A pair without a measured table or sum is
@@ -396,8 +400,8 @@ def measured_line(
     Parameters
     ----------
     names : the names of the features, then of the target.
-    binnings : the binning of each column, with representative values. Every bin of `common` must lie inside one bin of this
-        binning.
+    binnings : the binning of each column, with representative values. Every bin of `common` must lie inside one bin of the
+        column's binning.
 
     Privacy
     -------
@@ -437,9 +441,10 @@ def measured_line(
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
     """Return the correlation of two columns, computed from the measured sum and the shares of the bins of the two columns.
 
-    The correlation is the correlation of a table p q (1 + l s), where p and q are the shares of the two columns. The scores s
-    have no main effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured
-    sum. If the scores are products of the numbers, up to shifts of either column, the result is the measured product moment.
+    It is the correlation in a table p q (1 + l s), where p and q are the shares of the two columns. The scores s have no main
+    effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured sum. If the
+    scores are products of the numbers, up to a constant added to the numbers of a column, the result is the measured product
+    moment.
 
     Parameters
     ----------
@@ -461,8 +466,8 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return the noisy counts of some columns, with an axis for each column, from the measured table with the smallest total
-    variance; ones if no table contains the columns. Bins of missing values are left out.
+    """Return the noisy counts of some columns, with an axis for each column. They come from the measured table with the
+    smallest total variance; if no table contains the columns, all counts are 1. Bins of missing values are left out.
     """
 
     def noise(table: NoisyMarginal) -> float:

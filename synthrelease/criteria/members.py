@@ -1,10 +1,10 @@
-"""Criteria about members (such as persons) instead of roots (such as households). The criteria compare every member, or pairs
-of members.
+"""Apply criteria to members (such as persons) instead of roots (such as households). Such a criterion compares every member, or
+pairs of members.
 
 Every root is turned into several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
 the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
-members). The number of rows of members in the private table is not public. So a criterion value is a share of the
-candidate's number of rows of members.
+members). The number of rows of members in the private table is not public. So the criterion value is divided by the candidate's
+number of rows of members.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class OfMembers(Criterion):
     Attributes
     ----------
     of : with [members], this setting states which rows the criterion compares. By default, a root with all its members is one
-        row. With "members", each member is one row. With "others", each member except the first of a root is one row; the
-        columns of the first member are first.NAME. With "pairs", every two members of a root are one row, in both orders; the
-        columns of the second member are other.NAME. `column` may also be a difference, "first.age - age". Example: `of =
-        "members"`.
+        row. With "members", each member is one row. With "others", each member except the first member of a root is one row;
+        the columns of the first member are called first.NAME. With "pairs", each ordered pair of members of a root is one row;
+        the columns of the second member are called other.NAME. `column` may also be a difference, "first.age - age". Example:
+        `of = "members"`.
     """
 
     of: Of | None = None
@@ -72,14 +72,14 @@ class OfMembers(Criterion):
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Return the rows of members for which the criterion is computed, on the bins of a transformation."""
+        """Return the rows of members for which the criterion is computed, with the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedRows:
-    """The rows of members of a candidate, with the attributes of a `SyntheticTable` that criteria read."""
+    """The rows of members of a candidate, with those attributes of a `SyntheticTable` that criteria read."""
 
     transformation: Transformation
     counts: Counts
@@ -97,7 +97,7 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Decorate a kind of criterion, so that it is applied to rows of members if `of` is set.
+    """Decorate a kind of criterion. If `of` is set, the criterion then compares rows of members.
 
     The sensitivity of the kind must also hold when a row is added or removed, because neighbours can have different numbers of
     rows of members.
@@ -122,10 +122,10 @@ def _query(
 
     Privacy
     -------
-    The sensitivity is k times the sensitivity of the criterion value of rows, where k is the largest number of rows of a root.
-    The sensitivity of the criterion value of rows also holds when a row is added or removed. A replaced root removes at most k
-    rows and adds at most k rows. The number of replacements, additions and removals is the larger of the two numbers (theory
-    3.22, rows of members). The number of rows from the candidate is public.
+    The sensitivity is k times the sensitivity for one row, where k is the largest number of rows of a root. The sensitivity for
+    one row also holds when a row is added or removed. A replaced root removes at most k rows and adds at most k rows. Together
+    these are at most k replacements, additions and removals (theory 3.22, rows of members). The number of rows from the
+    candidate is public.
     """
     from synthrelease.criteria.members_mechanism import figure_of_members
 
@@ -200,8 +200,8 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield the mistakes in differences of two columns: columns without numbers, and `values` = "own", because a table of bins
-    does not contain exact values.
+    """Yield the mistakes in differences of two columns: columns without numbers, and the setting `values` = "own", because a
+    table of bins contains no exact values.
     """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
@@ -213,8 +213,9 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return the pairs of names that two columns of the wide record can have in one row of members, if the criterion reads
-    both names."""
+    """Return the pairs of names that two columns of the wide record can have in one row of members. Only pairs of which the
+    criterion reads both names are returned.
+    """
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
     beside, slot_beside = plain_and_place(second)
@@ -240,9 +241,9 @@ class ExplainedOfMembers(Explanation[OfMembers]):
     """Explain a criterion value of members by the explanation of its kind, applied to the rows of members.
 
     Such a criterion value gives no bound on other quantities of the original table (`known_error`). Such bounds need tables of
-    the wide record, and a criterion value of members adds up several of these tables. There is also no limit on its change from
-    the drawn sample to all kept rows (`drawn_error`), because roots are sampled, but the criterion value uses shares of the
-    candidate's members.
+    the wide record, and a criterion value of members adds up several of these tables. There is also no limit on how the value
+    changes from the drawn sample to all kept rows (`drawn_error`): roots are sampled, but the criterion value uses shares of
+    the candidate's members.
     """
 
     plain: Explanation[Any]
@@ -265,8 +266,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would detect the loss of this pair's association; the pair consists of two columns of a
-        row of members.
+        """Return whether the criterion would detect the loss of the association of this pair. The pair consists of two columns
+        of a row of members.
 
         It is assumed that the association is lost in every slot. Then the error of the rows of members, as a share, is at least
         the error of the roots.

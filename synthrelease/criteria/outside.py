@@ -1,5 +1,5 @@
-"""Base class of criteria from other packages. The package defines a criterion value and its sensitivity. synthrelease adds the
-noise, charges epsilon, and compares the result with the threshold.
+"""Define the base class of criteria from other packages. The package computes a criterion value and states its sensitivity.
+synthrelease adds the noise, charges epsilon, and compares the result with the threshold.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class OutsideCriterion(Criterion):
     """
 
     words: ClassVar[str]
-    """The meaning of the criterion value, in one sentence for the card."""
+    """One sentence for the card that says what the criterion value means."""
     unit: ClassVar[str] = ""
     """The unit of the criterion value, as text; empty if the value has no unit."""
     no_measured_bound: ClassVar[str] = "The package of a criterion must compute the criterion value itself."
@@ -45,12 +45,12 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """Methods and attributes that add noise, charge epsilon or compare with the threshold. A subclass that defines one of
-    them is refused.
+    """Methods and attributes that add noise, charge epsilon or compare with the threshold. No subclass may define one of them.
     """
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
-        """Return the exact criterion value of a table and the candidate: a finite number for any table on the candidate's bins.
+        """Compare a table with the candidate, and return the exact criterion value. It must be a finite number for every table
+        on the candidate's bins.
 
         Parameters
         ----------
@@ -66,7 +66,9 @@ class OutsideCriterion(Criterion):
 
     @classmethod
     def examples(cls) -> Sequence[Mapping[str, Any]]:
-        """Return settings with which `check_kind` tests the kind, for columns "a", "b" and "c" with 2, 3 and 4 bins."""
+        """Return settings with which `check_kind` tests the kind. Its test tables have the columns "a", "b" and "c" with 2, 3
+        and 4 bins.
+        """
         raise NotImplementedError
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:

@@ -1,6 +1,6 @@
 """The private half of criteria from other packages: pass the counts of the table to the package, and take its criterion value.
 
-Private: the counts of the table. Out: the criterion value of the other package, which gets noise in `base_mechanism`.
+Private: the counts of the table. Out: the criterion value that the other package computes; `base_mechanism` adds noise to it.
 
 Guarantee: eps-DP if the package claims a correct sensitivity of its criterion value. Neighbours replace one record.
 synthrelease neither proves this claim nor checks what the package's code does with the counts. docs/plugins.md says what a
@@ -16,6 +16,7 @@ from synthrelease.data.counts import Counts
 
 
 def figure_of(counts: Counts, figure: Callable[[Counts], float]) -> float:
-    """Return the exact criterion value that another package computes from a copy of the table; changes to the copy are
-    discarded."""
+    """Let another package compute its criterion value from a copy of the table, and return this exact value. Changes to the
+    copy are discarded.
+    """
     return float(figure(deepcopy(counts)))

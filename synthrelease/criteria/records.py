@@ -1,5 +1,5 @@
-"""Public inputs of the regression criteria: columns with their value limits, standard units, designs, interval arithmetic, and
-Newton's method.
+"""Define the public inputs of the regression criteria: columns with the limits of their values, standard units, designs,
+interval arithmetic, and Newton's method.
 
 The contribution of a record to a criterion value does not depend on other records.
 """
@@ -70,7 +70,7 @@ class Interval:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def outer(self) -> Interval:
-        """Return the intervals with an additional last axis of size 1."""
+        """Return the same intervals as an array with an additional last axis of size 1."""
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
@@ -84,7 +84,7 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
 
     Parameters
     ----------
-    parts : (n_i,) intervals; the result has an axis of length n_i for each of them.
+    parts : (n_i,) intervals. For each part, the result has an axis of length n_i.
     """
     total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
@@ -106,7 +106,7 @@ class NewtonResult:
     Attributes
     ----------
     at : the (k,) parameters at this point.
-    gradient, information : (k,) the first derivatives at this point, and the (k, k) negative second derivatives.
+    gradient, information : the (k,) first derivatives and the (k, k) negative second derivatives at this point.
     reached : True if the next step was small enough; False if the search ended after `most_steps` steps.
     """
 
@@ -124,14 +124,14 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Return the result of Newton steps from `start`; None if the information matrix is singular. A step is halved until the
-    step does not lower the value.
+    """Maximise a function by Newton steps from `start`, and return the result; None if the information matrix is singular. A
+    step is halved until it does not lower the value.
 
     Parameters
     ----------
-    value, derivatives : functions of the parameters that return the value, and the gradient and the information. `derivatives`
-        may raise numpy.linalg.LinAlgError for a singular information.
-    small : a function of the next (k,) step and the result so far, which returns whether to stop.
+    value, derivatives : functions of the parameters. `value` returns the value; `derivatives` returns the gradient and the
+        information. `derivatives` may raise numpy.linalg.LinAlgError for a singular information.
+    small : a function that takes the next (k,) step and the result so far, and returns whether to stop.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def maximum(
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Ranges = Mapping[str, tuple[float, float]]
-"""For each column, the limits to which the rows' exact values and the bins' representative values are clipped."""
+"""For each column, the limits to which exact values and representative values are clipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +195,7 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the values that rows of both tables have in the regression.
+    """The columns of a regression, and the values that rows of the original and of the released table have in it.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class RegressionColumns:
     ranges : the limits to which values are clipped, by column; other columns are not clipped.
     own : the columns in which original rows keep their exact values. In the other columns each value is replaced by the
         representative value of its bin.
-    outcome : for a logistic regression, (n_bins,) 0 or 1 for every bin of the target with values; otherwise None.
+    outcome : for a logistic regression, an (n_bins,) array of 0 or 1 for every bin of values of the target; otherwise None.
     """
 
     transformation: Transformation
@@ -235,7 +235,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return the (n_atoms,) value that an original row has in the regression; NaN for a missing value."""
+        """Return, for each atomic bin, the value that an original row has in the regression; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -267,7 +267,7 @@ def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
 
 
 def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
-    """Raise ValueError for a range of a column that is not in `columns`, or a range that is not increasing."""
+    """Raise ValueError if a range is for a column that is not in `columns`, or if a range is not increasing."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
             raise ValueError(f"ranges may name only {listing(columns)}; {name!r} is another column")
@@ -305,7 +305,7 @@ class LinearModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Prior(LinearModel):
-    """A public guess of the regression line, with typical values of the features (see `PriorGuess`)."""
+    """A public guess of the regression line, and typical values of the features (see `PriorGuess`)."""
 
     centres: np.ndarray
     spreads: np.ndarray
@@ -321,8 +321,8 @@ class MomentGrid:
     prior : the guess around which moments are computed.
     scales : (k,) the factors: a record adds round(scale * real moment) to each sum of moments.
     sensitivity : the l1 sensitivity of the moment sums when one record is replaced, an exact integer.
-    counted : whether the number of records is also a moment. The number of records is not public if records may lack a value in
-        a column.
+    counted : whether the number of records is also measured, as a moment. This number is not public if records may lack a value
+        in a column.
     """
 
     prior: Prior

@@ -4,10 +4,10 @@ Private: the values of the rows that have all columns, the counts of these rows,
 sums (`noisy_moments`), and exact criterion values only for `criteria.base_mechanism`, which adds the noise.
 
 Neighbours replace one record. The contribution of a record is computed elementwise from the values of this record alone. So a
-sum moves by the difference of two contributions. Each public half bounds this difference over all records that the rules
-allow, by the same operations on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8,
-functional mechanism, joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are
-correctly rounded.
+sum moves by the difference of two contributions. The public half of each criterion bounds this difference, which is the
+sensitivity, over all records that the rules allow, by the same operations on intervals (theory 3.4, one-step regression; theory
+3.5, regression prediction; theory 3.8, functional mechanism, joint form; theory 3.13, one-step logistic regression). Moments
+are whole numbers; other sums are correctly rounded.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """Return the records of a table, from its counts over the product of bins (the target's bins vary fastest) and the numbers
-    of these bins.
+    """Return the records of a table. They come from the counts over the product of bins (the target's bins vary fastest), and
+    from the numbers of these bins.
     """
     occupied = np.flatnonzero(rows)
     digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
@@ -132,13 +132,13 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
     Raises
     ------
-    ValueError : for a scaled moment that is NaN or above `MOST`.
+    ValueError : when a scaled moment is NaN or above `MOST`.
     """
     return rounded(real_moments(records, design), design.scales)
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Return real moments, scaled and rounded to integers. Raises ValueError in the cases of `moments`."""
+    """Scale real moments, round them to integers, and return them. Raises ValueError in the same cases as `moments`."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")
@@ -150,8 +150,8 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
     residual times each feature. With `counted`, a moment 1 comes first.
 
     A record's moments are a function of the record alone, because numbers are added and multiplied elementwise, feature by
-    feature. A matrix product would add in an order that depends on the number of rows. The last bit of a record's moments, and
-    so their rounded values, could then depend on other records.
+    feature. A matrix product would add numbers in an order that depends on the number of rows. Then the last bit of a record's
+    moments, and so their rounded values, could depend on other records.
 
     Parameters
     ----------
@@ -164,7 +164,9 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
-    """Return the (n, k) moments, computed elementwise from standardised features and residuals or from bounds on them."""
+    """Return the (n, k) moments. They are computed elementwise from standardised features and residuals, or from bounds on
+    features and residuals.
+    """
     features = standard.T
     products = (features[row] * features[column] for row, column in zip(*upper_triangle(len(features)), strict=True))
     ones = [np.ones(len(residual))] if counted else []
@@ -212,7 +214,7 @@ def replaced_before(
 
     Parameters
     ----------
-    lacking : the number of records that lack a column and add 0.
+    lacking : the number of records that lack a value in a column, and so add 0.
     farthest : directions as (d,) arrays of 1 and -1. For each direction, there is an upper limit on the rounded step of any
         record along this direction.
     """
@@ -244,8 +246,8 @@ def replaced_before(
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """Return the smallest k such that replacing the k smallest numbers by `highest` adds more than `left`. If k is not below
-    `most`, the result is some number that is not below `most`.
+    """Return the smallest k such that replacing the k smallest numbers by `highest` adds more than `left`. If k is at least
+    `most`, the result is any number of at least `most`.
 
     Parameters
     ----------
@@ -269,7 +271,7 @@ def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
 
 
 def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return the (n,) target minus the clipped prediction."""
+    """Return, for each record, the target minus the clipped prediction."""
     prediction = added(step.line.intercept, records.T[:-1], step.line.coefficients)
     return records[:, -1] - np.clip(prediction, *step.allowed)
 

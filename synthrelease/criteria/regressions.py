@@ -1,5 +1,5 @@
-"""Criteria that compare linear regressions: by their coefficients, by one Newton step from the released coefficients, or by
-their predictions.
+"""Define criteria that compare linear regressions: by their coefficients, by one Newton step from the released coefficients, or
+by their predictions.
 
 Paper 4.5.4; theory 3.9, regression coefficients.
 """
@@ -68,32 +68,32 @@ _REDRAWS = 200  # Number of draws that estimate the standard deviation of a dist
 
 class RegressionCoefficients(Criterion):
     """The error of regression slopes: the sum of |slope_R - slope_S| over the features. Each slope is in units of the target
-    per standard deviation of the feature in the released table S. The slopes of the private table have noise.
+    per standard deviation of the feature in the released table S. The slopes of the private table R are computed with noise.
 
     Privacy
     -------
-    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`). Everything else is
-    post-processing of the fit and of the candidate.
+    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`); the docstring of
+    `noisy_sums` states the sensitivity. Everything else is post-processing of this fit and of the candidate.
 
     Attributes
     ----------
-    target : the dependent variable. Example: `target = "birth_weight"`.
-    features : the explanatory variables. Example: `features = ["parity", "age"]`.
+    target : the dependent variable, a column. Example: `target = "birth_weight"`.
+    features : the explanatory variables, a list of columns. Example: `features = ["parity", "age"]`.
     representation : for the target and each feature, the alternative whose representative values are used for the released
-        rows. Write "categories" for a column of categories that has no alternatives. The same regression is used for all
-        candidates, so that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin
-        of every other alternative must lie in one of its bins. Example: `representation = { birth_weight = "hundreds",
-        parity = "five", age = "nine" }`.
+        rows. Write "categories" for a column of categories that has no alternatives. All candidates use the same regression, so
+        that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin of every other
+        alternative must lie in one bin of this alternative. Example: `representation = { birth_weight = "hundreds", parity =
+        "five", age = "nine" }`.
     values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
         target" means exact values of the target, and representative values of the features. "bins" means representative values
-        of all columns, as in Hod & Canetti (2024). The result is a regression of a binned table, which differs from the
-        regressions of the original file and of the released file. Example: `values = "own target"`.
+        of all columns, as in Hod & Canetti (2024). The criterion then uses the regression of a binned table. It differs from
+        the regression of the original file and from the regression of the released file. Example: `values = "own target"`.
     ranges : For some of the columns, the lowest and the highest value. A value outside these limits counts as the nearer limit.
         The noise grows with the most extreme values that the rules allow. The default is the bounds of the column. Example:
         `ranges = { parity = [1, 10] }`.
-    fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
-        fits the line in every round, as the paper did. Example: `fit = "every_round"`.
-    prior : a public guess of the regression, around which the private fit is centred.
+    fit : "once" fits the private regression once before the rounds, so the selection does not multiply its cost (paper 4.14.1).
+        "every_round" fits the line in every round, as the paper did. Example: `fit = "every_round"`.
+    prior : a public guess of the regression. The private fit starts from this guess, so a good guess lowers its noise.
 
         Example:
         `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
@@ -178,8 +178,7 @@ class RegressionCoefficients(Criterion):
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield the mistakes in `answered_by`: the reasons why moments of pairs of columns do not determine the compared
-        line."""
+        """Yield the mistakes in `answered_by`: the reasons why sums over pairs of columns do not determine the compared line."""
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
@@ -224,7 +223,7 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the values that rows of both tables have in the regression."""
+        """Return the columns of the regression, with the values that rows of the original and of the released table have in it."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
@@ -252,8 +251,9 @@ class RegressionCoefficients(Criterion):
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the design. The result includes the private line if the line is fitted before the rounds, or the line of the
-        measurements."""
+        """Return the design of the regression. If the private line is fitted before the rounds, or comes from the measurements,
+        the result includes this line.
+        """
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
         regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
@@ -337,8 +337,8 @@ class RegressionOneStep(RegressionCoefficients):
     Records that lack one of the columns are excluded from both tables. Without such records m = n.
 
     X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from w(S)
-    leads to w(R) if A_R = A_S. So the criterion value is the distance of the slopes up to the difference of A_R and A_S, which
-    the marginal criteria bound. One number with little noise replaces a noisy private line.
+    leads to w(R) if A_R = A_S. So the criterion value is the distance of the slopes, up to the difference between A_R and A_S.
+    The marginal criteria bound this difference. One number with little noise replaces a noisy private line.
 
     Privacy
     -------
@@ -353,13 +353,13 @@ class RegressionOneStep(RegressionCoefficients):
 
     Attributes
     ----------
-    range : The lowest and the highest value, to which predictions are clipped. This limits the residuals. Example: `range =
-        [1400, 4600]`.
-    fit : this setting is always "once", so you can omit it. No regression is fitted in a round. Example: `fit = "once"`.
-    fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
+    range : The lowest and the highest value, to which predictions are clipped. This keeps the residuals, and so the noise,
+        small. Example: `range = [1400, 4600]`.
+    fit : this setting is always "once", because no regression is fitted in a round. You can omit it. Example: `fit = "once"`.
+    fit_epsilon : the epsilon of a private regression. It is fitted once before the rounds, for a later criterion of the kind
         "regression_prediction". Without this setting no regression is fitted. Example: `fit_epsilon = 0.2`.
-    line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a measured
-        table are then treated as uncorrelated. Example: `line = "measurements"`.
+    line : "measurements" computes the regression for "regression_prediction" from the shared measurements, at no cost. Pairs of
+        columns without a measured table are then treated as uncorrelated. Example: `line = "measurements"`.
 
     Examples
     --------
@@ -464,7 +464,7 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Return, for each of the 2^d directions of signs, an upper limit (at least 0) on the sum over slopes of sign * v(z).
+        """Return, for each of the 2^d combinations of signs, an upper limit (at least 0) on the sum over slopes of sign * v(z).
 
         The limit holds for all records that the raw rules allow. The operations of `records_mechanism.replaced_before` are
         applied to intervals. The list is empty for more than `_MOST_DIRECTIONS` directions.
@@ -514,8 +514,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity, from the released table and the combinations that the raw rules allow; None if the
-        representation of some column is not the released alternative.
+        """Return the sensitivity. It follows from the released table, and from the combinations that the raw rules allow.
+        Return None if the representation of some column is not the released alternative.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -534,7 +534,7 @@ class RegressionPrediction(Criterion):
     clipped to `range`.
 
     Records that lack one of the columns are excluded. The sum is divided by m, the number of synthetic rows that have all
-    columns, because the private number is not public; without such records m = n.
+    columns, because the number of such private rows is not public. If no record lacks a column, m = n.
 
     Privacy
     -------
@@ -549,8 +549,8 @@ class RegressionPrediction(Criterion):
 
     Attributes
     ----------
-    coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
-        coefficients"`.
+    coefficients : the name of an earlier criterion. This criterion uses its private regression. Example: `coefficients =
+        "regression coefficients"`.
     range : The lowest and the highest value, to which predictions and values of the target are clipped. The noise grows with
         the width of the range. Example: `range = [1400, 4600]`.
     bound : "range" uses the sensitivity of the paper. "lines" uses a smaller sensitivity, which follows from the two

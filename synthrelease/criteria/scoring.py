@@ -1,6 +1,7 @@
-"""Score candidates by all criteria of a release or by one joint test, and detect criteria that every table or no table meets.
+"""Score candidates, by each criterion of a release or by one joint test. Also detect criteria that every table meets, or that
+no table meets.
 
-Private regressions that are fitted once are fitted before the rounds. With a joint test, the criterion values are computed
+Private regressions that are fitted only once are fitted before the rounds. With a joint test, the criterion values are computed
 after a candidate is accepted.
 """
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTest:
-    """A test of whether a candidate meets all criteria, with one noisy number.
+    """Test with one noisy number whether a candidate meets all criteria.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack that passes, in units of the sensitivity. Noise alone exceeds the margin with probability at
+        """The smallest noisy slack that passes, in units of the sensitivity. The noise exceeds the margin with probability at
         most `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
@@ -67,13 +68,14 @@ class JointTest:
         Parameters
         ----------
         private : the private table on the candidate's bins, with the record of the charges that this round may spend.
-        pairs : every criterion with its query about the candidate, or with its score if the private table is not needed.
+        pairs : every criterion with its query about the candidate. If a criterion does not need the private table, its score
+            stands in place of the query.
 
         Privacy
         -------
         The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`). So the minimum of the
-        slacks, which gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public, so they
-        are omitted here and decide without noise.
+        slacks, which gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public: `passes`
+        uses them without noise, and this method ignores them.
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
@@ -86,8 +88,8 @@ class JointTest:
 def fitted_before(
     criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
 ) -> Fitted:
-    """Return the regressions that criteria fit before the rounds, and the answers of the shared measurements. Spends the
-    charges in `once` of every criterion.
+    """Fit the regressions that criteria need before the rounds, and return them with the answers of the shared measurements.
+    Spends the charges in `once` of every criterion.
     """
     prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
     regressions = {name: regression for name, regression in prepared.items() if regression is not None}
@@ -97,11 +99,11 @@ def fitted_before(
 def scores_of(
     criteria: Iterable[Criterion], private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> tuple[Score, ...]:
-    """Return every criterion's score of a candidate, in order. A later criterion can use the new fit of an earlier one.
+    """Score a candidate by every criterion, in order. A later criterion can use the new fit of an earlier criterion.
 
     Privacy
     -------
-    Spends `per_score` of every criterion, also if other criteria have failed. So the time does not reveal which criterion
+    Spends `per_score` of every criterion, even if other criteria have failed. So the time does not reveal which criterion
     failed.
     """
     scores = []
@@ -119,8 +121,8 @@ def figures_of(
     fitted: Fitted,
     noises: Mapping[str, OneNoise],
 ) -> tuple[Score, ...]:
-    """Return every criterion's score of an accepted candidate, in order. The criterion values of the criteria in `noises` share
-    one noise vector.
+    """Score an accepted candidate by every criterion, in order. The criterion values of the criteria in `noises` share one
+    noise vector.
 
     Privacy
     -------
@@ -139,7 +141,7 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """Return the scores of these criteria with one shared noise vector. Spends the charges of all criteria."""
+    """Return the scores of these criteria, whose values get one shared noise vector. Spends the charges of these criteria."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # readers of a release do not need this module
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
@@ -155,7 +157,7 @@ def _together(
 # public rows.
 
 MOST_LUCK = 0.05
-"""Largest accepted probability that noise alone makes a perfect candidate fail."""
+"""Largest accepted probability that a perfect candidate fails because of the noise."""
 
 
 class NobodyPasses(str):
@@ -169,8 +171,8 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
     A criterion can refuse a table if its threshold is below the worst possible criterion value, or if the worst criterion value
     is unknown (`Criterion.worst_figure` is infinite). Criteria that use released rows only do not count, because they do not
-    compare tables. A bound from measurements can exceed the worst criterion value, but a threshold above the worst criterion
-    value promises nothing.
+    compare tables. A bound from measurements can exceed the worst criterion value. But if the threshold is above the worst
+    criterion value, meeting it promises nothing.
     """
     reasons = []
     for criterion in criteria:
@@ -234,8 +236,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """Yield the reason why the noise of the measurements alone makes all or most tables fail. Nothing is yielded for other
-    criteria.
+    """If the noise of the measurements alone makes all or most tables fail a criterion, yield the reason. Otherwise yield
+    nothing.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Criteria that compare shares of rows within groups: the share that meets a condition, or all cumulative shares (Kolmogorov
-distance).
+"""Define criteria that compare shares of rows within groups: the share that meets a condition, or all cumulative shares
+(Kolmogorov distance).
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _COUNTED = "Errors are multiplied by the original and divided by the released si
 
 
 class SharesInGroups(InGroups):
-    """The base class of criteria about shares of rows within groups.
+    """Compare shares of rows within groups. This is the base class of all criteria about such shares.
 
-    Let group g have n_g private rows, of which a_g count for the share. Let the candidate have m_g rows in group g, of
-    which a share p_g counts. Only rows with a value count. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12,
+    Let group g have n_g private rows, of which a_g count for the share. Let the candidate have m_g rows in group g, of which a
+    share p_g counts. Only rows with a value are counted. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12,
     difference in proportions).
     """
 
@@ -127,14 +127,14 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / self.about.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return 1 / (number of released rows in the smallest group). Only rows with a value of the column count."""
+        """Return 1 / (number of released rows in the smallest group). Only rows with a value of the column are counted."""
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how far the draw of rows changes the error; None if a group is empty. In a group, the rows that a
-        share counts are a share of all rows, and the other rows of the group are another share. The error is (1 - p) times the
-        first share minus p times the second share, divided by the group's part of the release. So for every p, the error
-        changes by at most the larger of the changes of the two shares, divided by the group's part of the release.
+        """Return a limit on how much the drawing of rows changes the error; None if a group is empty. In a group, the rows that
+        a share counts are a share of all rows, and the other rows of the group are another share. The error is ((1 - p) * first
+        share - p * second share) / (the group's part of the release). So for every p, the change of the error is at most the
+        larger change of the two shares, divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -187,8 +187,8 @@ class KolmogorovDistance(SharesInGroups):
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
     the criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. Criterion value
     and distance are equal if the size of the group is right. At a distance d, every quantile q of the original lies between the
-    quantiles q - d and q + d of the release, up to the width of a bin. The bins are the bins of the released table. Coarse bins
-    compare the distributions at fewer points.
+    quantiles q - d and q + d of the release, up to the width of a bin. The bins are the bins of the released table. With wide
+    bins, the distributions are compared at fewer points.
 
     Privacy
     -------
@@ -266,7 +266,7 @@ class DifferenceInProportions(SharesInGroups):
 
     Attributes
     ----------
-    column : the column of the condition. Example: `column = "hospital"`.
+    column : the column to which the condition applies. Example: `column = "hospital"`.
     bins : the labels of the bins that meet the condition. These are bins of [groups], if [groups] has the column, and otherwise
         bins that every alternative has. Example: `bins = ["yes"]`.
     by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
