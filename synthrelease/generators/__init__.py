@@ -1,5 +1,6 @@
-"""List the families of generators by their names in the configuration file. A new family needs one file, and one line in this
-module."""
+"""Find the class of a generator by the name of its family in the configuration file. A new family needs one file, and one line
+in this module.
+"""
 
 from __future__ import annotations
 

@@ -68,12 +68,13 @@ _STEPS = 64
 
 
 class TableWeights(dict[Columns, int]):
-    """The weights of listed tables of at least two columns. A table that is not listed has the weight of its number of columns.
+    """The weights of tables of at least two columns. A table that is not listed gets the weight for its number of columns
+    (`of_width`).
 
     Attributes
     ----------
-    of_width : weights by numbers of columns. So the 1.3 million tables of 3 of 200 columns are never listed.
-    n_columns : number of columns of the release. The columns of `Counters` come after these columns and are never measured.
+    of_width : the weight for each number of columns. So the 1.3 million tables of 3 of 200 columns need not be listed.
+    n_columns : number of columns of the release. The columns of `Counters` follow these columns and are never measured.
     """
 
     def __init__(self, listed: Mapping[Columns, int], of_width: Mapping[int, int], n_columns: int):
@@ -86,7 +87,7 @@ class TableWeights(dict[Columns, int]):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """A plan that divides the budget of a fit. The plan is public and fixed before any private count is read.
+    """A plan that divides the budget of a fit. It is public, and fixed before any private count is read.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class RoundsPlan:
         the model keeps its columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds. The part of the budget for a round depends on the number of cells of its table.
+    rounds : the planned number of rounds. How much of the budget a round gets depends on the number of cells of its table.
     growth : an exponent. The part of the budget for a table is proportional to its number of possible cells to this power;
         with 0, all parts are equal.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
@@ -137,13 +138,14 @@ class Learned:
 def learn(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
     """Spend the budget of a private table with n rows on measurements, and fit the model to these measurements.
 
-    The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). Tables compete by their expected improvement: the
-    l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method differs from AIM
-    in six ways. Columns are measured first, and their bins are grouped as the noise allows (`bin_groups`). Tables with more
-    cells get larger parts of the budget. Neighbours replace one record. Choices and noise are exact. Cells that a rule
-    excludes are exact zeros. The model may start from a public table.
+    The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). In each round, the tables compete by their expected
+    improvement: the l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method
+    differs from AIM in six ways. Single columns are measured first, and bins with too few rows for their noise are grouped
+    (`bin_groups`). Tables with more cells get larger parts of the budget. Neighbours replace one record. Choices and noise are
+    exact. Cells that a rule excludes are exact zeros. The model may start from a public table.
 
-    Only `private` accesses the private table. Everything else is post-processing of its answers.
+    The function sees the private table only through the answers of `private`. Everything else is post-processing of these
+    answers.
     """
     # Plan: divide the budget, and find the columns that a rule or a table of weight 0 connects. All of this is public.
     total = private.left
@@ -214,18 +216,18 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
 
 
 def column_shares(sizes: Sequence[int]) -> list[Fraction]:
-    """Return the shares of the budget for the columns, in proportion to the square root of their numbers of bins.
+    """Divide the budget for single columns among the columns, in proportion to the square root of their numbers of bins.
 
-    Shares in proportion to size^(2/3) would minimise the sum of the errors of all cells, and equal shares would be best for
-    rare bins of columns with few bins. The square root lies between these two choices, and was best for all criteria of the
-    births data.
+    Shares in proportion to size^(2/3) would minimise the sum of the errors of all cells. Equal shares would be best for rare
+    bins of columns with few bins. The square root lies between these two choices, and was the best choice for all criteria on
+    the births data.
     """
     weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan with as many rounds as the noise allows, and the smallest number of rows of a group of bins.
+    """Return the plan with as many rounds as the noise allows. Also return the smallest number of rows of a group of bins.
 
     This smallest number of rows is stated as a multiple of the noise in a table of typical size. Both results are public.
     """
@@ -262,8 +264,8 @@ def expected_bins(
 def look_again(
     private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, float]]:
-    """Spend the remaining budget on the bins of single columns. Return the counts of each column, averaged with earlier counts,
-    and their noise variances.
+    """Spend the remaining budget on the bins of single columns. Return, for each column, the average of the new and the earlier
+    counts, and the noise variances of this average.
 
     Parameters
     ----------
@@ -286,7 +288,8 @@ def look_again(
 def last_shares(
     expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
 ) -> list[Fraction]:
-    """Return the shares of the last measurement that minimise the largest relative error of a bin. Some shares may be 0.
+    """Divide the budget of the last measurement among the columns, so that the largest relative error of a bin is as small as
+    possible. Some shares may be 0.
 
     Each of 24 equal parts goes to the column whose rarest bin has the largest standard deviation of the noise, relative to its
     count. Let s be the standard deviation of the noise at the whole budget. Counts below 2 s are replaced by 2 s, because the
@@ -306,14 +309,14 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Return the noisy counts of a column's bins as counts of its groups of bins."""
+    """Add up the noisy counts of a column's bins to noisy counts of its groups of bins."""
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A table that may be measured next, and the part of the budget for it."""
+    """A table that may be measured next, and the part of the budget that it would get."""
 
     table: CompetingTable
     part: Fraction
@@ -337,7 +340,8 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, tree: JunctionTree, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
-        """Add a measured table with the noise variance of its cells, and the column sets that cliques must then contain.
+        """Add a measured table with the noise variance of its cells, and add the column sets that cliques must contain from now
+        on.
 
         `tree` is the tree of the last fit.
         """
@@ -358,8 +362,8 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
-        """Return the tables that may be measured next, with the model's expected counts. The tables respect the limit on
-        cliques. Only possible cells count for the noise.
+        """Return the tables that may be measured next, with the model's expected counts. No table makes a clique larger than
+        the limit. The noise of a table is computed from its possible cells only.
         """
         tables = list(self._tables(fit))
         cells = [int(np.count_nonzero(share)) for _, share in tables]
@@ -375,16 +379,16 @@ class _GrowingModel:
         return candidates
 
     def _times(self, cells: int) -> Fraction:
-        """Return the part of the budget for a table with this number of possible cells, as a multiple of the usual part."""
+        """Return how many times the usual part of the budget a table with this number of possible cells gets."""
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray]]:
         """Yield the tables that may be measured now, and the model's shares of their cells.
 
-        A column with a single group is excluded, because a pair with this column has only the information of the other column.
-        Such columns add no cells, so they could also give a clique more columns than an array has axes. Tables of more than two
-        columns may be measured once they lie inside a clique.
+        A column with a single group is excluded, because a pair with this column says nothing more than the other column alone.
+        Such columns add no cells, so a clique could also get more columns than an array has axes. A table of more than two
+        columns may be measured as soon as it lies inside a clique.
         """
         tree = fit.tree
         pairs, joined = pair_shares(tree, fit.shares)
@@ -398,13 +402,13 @@ class _GrowingModel:
 
 
 def _power_mean(values: Sequence[int], power: float) -> float:
-    """Return the power mean of values with this exponent; 1 for the exponent 0."""
+    """Return the power mean of the values with this exponent. Return 1 for the exponent 0."""
     return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveModel:
-    """A fitted network over groups of bins, with the noisy counts that divide groups into bins.
+    """A fitted network over groups of bins, with the noisy counts by which rows are divided among the bins of a group.
 
     Attributes
     ----------
@@ -440,19 +444,19 @@ class AdaptiveGenerator(Generator):
     ----------
     tables : the tables that the generator may select, written as a formula. A number in front of a table multiplies its error
         in the selection, as in "all 2-way + 3 age:region". Single columns are always measured. A table of more than two columns
-        can be selected once the model connects its columns. A table of weight 0 is never measured; the model takes the
+        can be selected as soon as the model connects its columns. A table of weight 0 is never measured; the model takes the
         association of its columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
-    prior : a public file with the columns of the private file; its path is relative to the configuration. The model starts from
+    prior : a public file with the columns of the private file, as a path relative to the configuration. The model starts from
         this file. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an
         earlier release of the same series. Example: `prior = "../public.csv"`.
-    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
-        distribution. Example: `prior_weight = [50, 300]`.
+    prior_weight : how many records the prior counts for in the fit. Without `prior`, the prior is the uniform distribution.
+        Example: `prior_weight = [50, 300]`.
     clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
         `clique_cells = 65536`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. Even drawing adds almost
-        no error to the tables of the model and costs no epsilon. It helps if there are many columns or rare bins. Without this
-        setting, the program rounds all expected counts if there are few columns, and draws rows at random if there are many
-        columns. Example: `draw = "evenly"`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon and
+        adds almost no error to the tables of the model. It helps if there are many columns or rare bins. Without this setting,
+        the program rounds all expected counts if there are few columns, and draws rows at random if there are many columns.
+        Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -466,7 +470,7 @@ class AdaptiveGenerator(Generator):
     """Share of the budget for single columns, before the rounds."""
 
     last: ClassVar[Fraction]
-    """Share of the budget for single columns after the rounds, which goes to columns with rare bins."""
+    """Share of the budget that is spent after the rounds, on single columns with rare bins."""
 
     rounds_per_column: ClassVar[int]
     """Planned number of rounds for each column."""
@@ -523,9 +527,7 @@ class AdaptiveGenerator(Generator):
         return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())
 
     def plan(self, layout: Layout) -> RoundsPlan:
-        """Return the plan that divides the budget between single columns, private choices and larger tables. The plan is
-        public.
-        """
+        """Return the public plan that divides the budget among single columns, private choices and larger tables."""
         return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
@@ -556,13 +558,13 @@ class AdaptiveGenerator(Generator):
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """Return the estimated seconds of a fit. The numbers of rounds and of cliques grow with the number of columns
-        (measured: docs/appendix/benchmarks.md).
+        (docs/appendix/benchmarks.md has measurements).
         """
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory. The largest number occurs either during sampling, or in a
-        fit, which stores the cliques with their copies and the competing tables.
+        """Return the estimated largest number of cells in memory. This is the larger of two numbers: the cells during sampling,
+        and the cells in a fit, which stores the cliques with their copies and the competing tables.
         """
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)

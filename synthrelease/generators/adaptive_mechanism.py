@@ -1,12 +1,13 @@
 """The private half of adaptive generators: choose tables privately and measure them with noise, within one budget.
 
 Private: the counts of the table, its exact sub-tables and their distances from a model's expected counts. Out: noisy tables and
-the indices of chosen tables, public. A generator learns everything through `PrivateTables`, which `Door.spend` opens. The next
-question, and its part of the budget, may depend on all answers so far; when the budget is spent, no question is answered.
+the indices of chosen tables, public. A generator sees the private table only through `PrivateTables`, which `Door.spend` opens.
+The next question, and its part of the budget, may depend on all answers so far. When the budget is spent, no question is
+answered.
 
-Guarantee: all answers together cost the budget. The budget is an epsilon, or a rho. A rho is zero-concentrated, or equals
-mu^2 / 2 if the noise is mu-Gaussian. Neighbours replace one record, which changes at most two counts of a table, each by 1
-(l1 sensitivity 2, `TABLE_CHANGE`), and a score by at most two weights.
+Guarantee: all answers together cost the budget, which is an epsilon or a rho. A rho states zero-concentrated differential
+privacy, or equals mu^2 / 2 if the noise is mu-Gaussian. Neighbours replace one record, which changes at most two counts of a
+table, each by 1 (l1 sensitivity 2, `TABLE_CHANGE`), and a score by at most two weights.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def score_of(table: CompetingTable, exact: np.ndarray) -> int:
 
 
 class Budgeted:
-    """Base class of wrappers of private counts: each answer takes a part of the budget, and no answer is given beyond the
-    budget.
+    """Base class of wrappers of private counts. Each answer takes a part of the budget; when the budget is spent, no answer is
+    given.
 
     Attributes
     ----------
@@ -56,8 +57,8 @@ class Budgeted:
 
 
 class PrivateTables(Budgeted):
-    """The sub-tables of a private table, which give noisy answers within a budget. A failure inside shows no details, as in
-    `Door.spend`.
+    """Give noisy answers from the sub-tables of a private table, within a budget. As in `Door.spend`, the error of a failure
+    shows no details.
 
     Privacy
     -------
@@ -75,8 +76,8 @@ class PrivateTables(Budgeted):
         self._held = dict[Columns, np.ndarray]()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
-        """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers: neighbours
-        remain neighbours.
+        """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers, because
+        neighbouring tables remain neighbours after merging.
         """
         self._counts = opaque(lambda: self._counts.merge(layout, maps))
         self._exact, self._held = opaque(lambda: lattice(self._counts)), {}
@@ -88,7 +89,7 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of a column's original bins, before any merging, at this part of the budget."""
+        """Return the noisy int64 counts of a column's original bins (as before any merging), at this part of the budget."""
         self._take(part)
         return opaque(lambda: self._noisy(self._bins.get((column,)), part))
 
@@ -112,7 +113,8 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
-        """Choose privately the index of a table with a high score: weight * (l1 distance from the expected counts - handicap).
+        """Privately choose the index of a table with a high score. The score is weight * (l1 distance from the expected counts
+        - handicap).
 
         Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice its
         weight (theory 12.9, tables and their distances). All numbers are integers.
@@ -127,8 +129,8 @@ class PrivateTables(Budgeted):
     def _hold(self, competing: Sequence[Columns]) -> None:
         """Count the competing tables once for all rounds, so that a round does not take longer with more rows.
 
-        A pair is summed from a stored table of column groups that contain it. A table that exceeds the memory limit is counted
-        again in every round.
+        The table of a pair is summed from a stored table of more columns that contains the pair. A table that exceeds the
+        memory limit is counted again in every round.
         """
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
         groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
@@ -150,15 +152,15 @@ class PrivateTables(Budgeted):
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
         """Return (k,) int64 values with noise, for a part of a budget.
 
-        `sensitivity` bounds the l1 distance of the vectors of neighbours, or their squared l2 distance for Gaussian noise. For
-        counts that change by 1 each, the two are equal.
+        `sensitivity` bounds the l1 distance of the vectors of neighbours, or their squared l2 distance for Gaussian noise. If
+        each count changes by at most 1, both distances have the same bound.
         """
         raise NotImplementedError
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Choose privately the index of a high score, at a part of a budget. Replacing a record changes each score by at
-        most `sensitivity`.
+        """Privately choose the index of a high score, at a part of a budget. Replacing a record changes each score by at most
+        `sensitivity`.
         """
         epsilon = cls.epsilon_of_choice(part)
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
@@ -179,7 +181,9 @@ class PrivateTables(Budgeted):
 
     selector: ClassVar[str] = "exponential"
     power: ClassVar[int]
-    """A number that changes by d has the sensitivity d to this power: 1 for l1, 2 for squared l2."""
+    """The exponent p of the sensitivity: a number that changes by d has the sensitivity d^p. It is 1 for l1 and 2 for squared
+    l2.
+    """
     law: ClassVar[type[CountNoise]]
     squares: ClassVar[float] = 1.0
     """Variance of the noise, divided by the square of its scale."""
@@ -212,7 +216,7 @@ class Gaussian(PrivateTables):
 
 
 class ExactlyGaussian(Gaussian):
-    """Private tables with a Gaussian guarantee: with budget rho, all answers together are sqrt(2 rho)-Gaussian. Choices cost
+    """Private tables with a Gaussian guarantee: with budget rho, all answers together are sqrt(2 rho)-Gaussian. A choice costs
     more than with `Gaussian`.
 
     The squares of mu add up, even if earlier answers determine each part (theory 9.16, a Gaussian budget that answers share
@@ -221,8 +225,8 @@ class ExactlyGaussian(Gaussian):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon, rounded down, of an exponential mechanism whose Gaussian cost is this part of the budget
-        (theory 9.15, Gaussian price of a choice).
+        """Return the largest epsilon, rounded down, for which an exponential mechanism has this part of the budget as Gaussian
+        cost (theory 9.15, Gaussian price of a choice).
         """
         return choice_epsilon(part)
 

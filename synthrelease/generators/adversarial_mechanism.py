@@ -1,7 +1,7 @@
 """The private half of the GAN families: measure noisy frequencies of bins and noisy gradients of a critic.
 
-Private: the counts of the table; the gradient of each row of the table, and the exact sum of these gradients. Out: noisy sums
-of gradients, and noisy frequencies, public. `patectgan` also uses these frequencies.
+Private: the counts of the table, the gradient of each row of the table, and the exact sum of these gradients. Out: noisy sums
+of gradients and noisy frequencies, public. `patectgan` also uses the frequencies.
 
 Guarantee: rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1, and each gradient costs an
 equal part of the rest. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient. So a sum
@@ -28,7 +28,7 @@ from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 
 class NoisyGradients(Budgeted):
-    """The rows of a private table, which give noisy frequencies and noisy gradients of a critic within a budget rho.
+    """Give noisy frequencies and noisy gradients of a critic from the rows of a private table, within a budget rho.
 
     Privacy
     -------
@@ -46,7 +46,7 @@ class NoisyGradients(Budgeted):
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
     def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: Wanted | None = None) -> Weights:
-        """Return a noisy gradient over all rows, with optional weights of rows, for this part of the budget."""
+        """Return a noisy gradient over all rows, measured with this part of the budget. The rows may have weights."""
         self._take(part)
         return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, row_weights))
 
@@ -57,7 +57,7 @@ def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> Noi
 
 
 def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Frequencies:
-    """Measure the frequencies of the bins of every column with noise. Each bin counts as at least one row.
+    """Measure the frequencies of the bins of every column with noise. A bin with a noisy count below 1 gets the count 1.
 
     Privacy
     -------
@@ -72,7 +72,8 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
 def noisy_gradient(
     critic: Network, counts: Counts, clip: float, rho: Fraction, entropy: SystemEntropy, row_weights: Wanted | None = None
 ) -> Weights:
-    """Return the noisy sum over all rows of the gradient of the critic's score; each gradient is weighted, then clipped.
+    """Return the noisy sum, over all rows, of the gradient of the critic's score. Each row's gradient is weighted, then
+    clipped.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def clipped_sum_of_cells(
     """Return the sum of clipped gradients, as `Network.sum_of_rows` does, for rows that are given as cells with counts.
 
     The input of a hidden unit is added column by column, so it depends on the row alone. A matrix product would add in an order
-    that depends on the number of rows. If the sum is 0 up to rounding, the slope of the rectifier would then depend on other
+    that depends on the number of rows. If the input is 0 up to rounding, the slope of the rectifier would then depend on other
     rows of the table. Later steps have no such discontinuity: the order of additions in a matrix product changes the result by
     an error that the sensitivity in `noisy_gradient` covers.
 

@@ -1,10 +1,10 @@
-"""Measure all pairs of two-bin columns together, by the numbers of rows in which they agree (theory 12.17, agreements of
-pairs).
+"""Measure all pairs of two-bin columns together, by counting the rows in which the two columns of a pair agree (theory 12.17,
+agreements of pairs).
 
 Columns i and j have two bins each. Let c_i be the number of rows in the second bin of i. Let a_ij (the agreement) be the number
 of rows whose bins of i and j have the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of both columns,
-so all c and a determine the tables of all pairs. A record that changes in m of d columns changes m of the c and m (d - m) of
-the a, each by 1. The same record would change the tables of all pairs by more than these numbers.
+so all c and a determine the tables of all pairs. A record that changes in m of d columns changes m of the numbers c and m (d -
+m) of the numbers a, each by 1. The tables of all pairs would change by more.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AgreeingPairs:
 
     @property
     def columns(self) -> Columns:
-        """Return all columns in the pairs. For each of them, the rows in its second bin are counted."""
+        """Return all columns in the pairs. For each of these columns, the rows in its second bin are counted."""
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -65,7 +65,8 @@ class AgreeingPairs:
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
-        """Return the largest cost of replacing a record, if a changed count costs `ratio` and a changed agreement costs 1.
+        """Return the largest cost of replacing a record, if each changed count costs `ratio` and each changed agreement costs
+        1.
 
         Suppose m of d columns change. An agreement changes if exactly one of the two columns of its pair changes. The number of
         such pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the
@@ -95,14 +96,14 @@ class AgreeingPairs:
         return ratio * of_agreement, of_agreement
 
     def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a count and of an agreement. The function `of_table` assumes that two cells change, so it
-        gets twice the cost of one changed number.
+        """Return the noise of a count and the noise of an agreement. `of_table` assumes that two cells change, so it gets twice
+        the cost of one changed number.
         """
         of_count, of_agreement = (kind.of_table(TABLE_CHANGE * cost) for cost in self.costs(part, kind))
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and noise that has the same scale as the error in a cell of a pair."""
+        """Return the noise of a bin of a column, and a noise distribution with the scale of the error in a cell of a pair."""
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
 
@@ -151,7 +152,8 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs that fit into a model with these column sets. Pairs far from independence are taken first.
+        """Return the pairs that fit into a model with these column sets. The pairs that are farthest from independence are
+        taken first.
 
         Parameters
         ----------
@@ -217,7 +219,7 @@ def _all_moments(shares: np.ndarray) -> np.ndarray:
 class AgreementTerms:
     """The parameters of measured agreements in a log-linear model on a junction tree.
 
-    There is one parameter for each count, then one for each pair that lies inside a clique of the tree.
+    The parameters come in this order: one for each count, then one for each pair that lies inside a clique of the tree.
 
     Attributes
     ----------

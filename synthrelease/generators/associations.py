@@ -1,13 +1,13 @@
-"""Determine which associations between columns the rows of a model preserve ("carry"). Only public facts about the measurements
-are used.
+"""Determine which associations between columns the rows of a model preserve ("carry"), from public facts about the
+measurements.
 
 Three public facts determine the answer (theory 12.15, associations that rows carry):
 
-- The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. In two
-  exceptions the table is **mostly noise**. First, the noise alone would make independent columns look more associated than
-  these columns are, and more associated than independent columns look by chance (`noise_strength`). Second, the prior is so
-  strong that the fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also
-  mostly noise if the mean noise of a cell exceeds its mean number of rows.
+- The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. There are
+  exceptions, in which the table is **mostly noise**. First, the noise alone would make independent columns look more associated
+  than these columns are, and more associated than independent columns look by chance (`noise_strength`). Second, the prior is
+  so strong that the fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also
+  mostly noise if the mean noise of a cell exceeds the mean number of rows of a cell.
 - The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
   them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
   part**: only the part of its association that the separating columns explain.
@@ -59,18 +59,18 @@ Function = tuple[int, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """The column sets that a generator's model connects.
+    """The sets of columns that a generator's model connects.
 
     Attributes
     ----------
     measured : the columns of each table that every fit measures. The model matches these tables.
     sums : the columns of each sum of scores that the model matches. Such a sum is one number that the table of these columns
         determines.
-    chosen : the columns of each table that a fit may measure, after a private choice that is not published.
+    chosen : the columns of each table that a fit may measure. The fit chooses privately among these tables, and the choice is
+        not published.
     public : column sets of a model that starts from a public table. The model connects all columns of a clique of these sets
         and the rules.
-    drawn_after : columns that are drawn after all other columns, in this order. Each of them comes with all columns on which it
-        depends.
+    drawn_after : columns that are drawn after all other columns, in this order, each with all columns on which it depends.
     """
 
     measured: tuple[Columns, ...] = ()
@@ -109,8 +109,8 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
     """Return the approximate Cramer's V that independent columns show because of the noise in their table.
 
     A cell with e expected rows, whose noise has variance v, adds v / e to chi-squared. A model has no cell below 0, so the
-    standard deviation of the noise replaces e if it is larger. Only (r - 1)(c - 1) of the r x c cells count, because the
-    margins are known more accurately.
+    standard deviation of the noise replaces e if it is larger. The result includes only (r - 1)(c - 1) of the r x c cells,
+    because the margins are known more accurately.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
 
-    The square of V is reduced by the mean and by one standard deviation that it has for independent columns with this noise. So
-    noise alone is rarely reported as an association.
+    For independent columns with this noise, the square of V has a mean and a standard deviation. Both are subtracted from the
+    square of V. So noise alone rarely looks like an association.
 
     Parameters
     ----------
@@ -162,7 +162,8 @@ class Strengths:
     Attributes
     ----------
     shares : for each column, the shares of rows in its bins that contain values.
-    pairs : Cramer's V over the rows in which both columns have a value, by the two names in column order, joined by a colon.
+    pairs : Cramer's V over the rows in which both columns have a value. The key joins the two names, in column order, by a
+        colon.
     """
 
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -179,10 +180,11 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether the noise hides the association of two columns: it exceeds chance and the strength of the association.
+        """Return whether the noise hides the association of two columns: whether `noise` exceeds both `chance` and the strength
+        of the association.
 
         An unknown strength is replaced by `LEAST_STRENGTH`. Noise that does not exceed chance hides nothing, because another
-        sample of this size would differ as much. Plan and card both use this rule.
+        sample of this size would differ as much. The plan and the card both use this rule.
 
         Parameters
         ----------
@@ -193,8 +195,8 @@ class Strengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """The extent to which the rows carry the association of two or three columns. As a boolean, the object is true if the rows
-    carry the association.
+    """Whether, and how well, the rows carry the association of two or three columns. As a boolean, the object is true if they
+    carry it.
 
     Attributes
     ----------
@@ -204,14 +206,14 @@ class Association:
         below 0.8. "in part" if the association exists only through other tables. "no" if the columns are independent in the
         rows (with three columns: if one of them is independent of each of the others). "not known" if the generator chose its
         tables privately.
-    how : the reason, in the words of `How`.
+    how : why `carried` has this value, in the words of `How`.
     through : the separating columns: among rows that agree in these columns, the two columns are independent. `through` is
         empty for other reasons.
     noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown.
     mean_cell : the mean number of rows of a cell; None if the number of rows is unknown.
-    repeats : the approximate share of an association that the rows repeat if all cells have equal size. The prior of the fit
-        removes the rest. `repeats` is None without such a prior.
-    apart : columns with rare bins whose rows are in no measured table; associations of these bins are not carried.
+    repeats : the approximate share of an association that the rows reproduce, if all cells have equal size. The prior of the
+        fit removes the rest. `repeats` is None without such a prior.
+    apart : columns with rare bins whose rows are in no measured table. The rows do not carry associations of these bins.
     strength : Cramer's V of two measured columns, from a public file or from noisy tables; None if it is unknown.
     noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
     """
@@ -269,13 +271,11 @@ class Associations:
     layout : the layout of the columns.
     ties : the column sets that the generator's model connects, over `layout`.
     ruled : the columns of each plausibility rule for released rows.
-    functions : columns that are functions of other columns in every row; for example, the region is a function of the
-        municipality.
+    functions : columns that are functions of other columns in every row, as a region is a function of the municipality.
     linked : the arrangement of members in wide records; None if rows have no members.
     noise : the known noise of each count of a measured table, by the columns of the table.
     rows : the number of rows of the tables; None if it is not yet known.
-    apart : columns with rare bins whose rows are in no table.
-    strengths : the known strengths of association.
+    apart : columns with rare bins whose rows are in no measured table. strengths : the known strengths of association.
     """
 
     layout: Layout
@@ -291,12 +291,13 @@ class Associations:
     def of(self, *names: str) -> Association:
         """Return the association of two or three columns, by their names.
 
-        The names of several columns of members refer to the same member, or to the member in whose slot another name is.
+        If several names are columns of members, they refer to the same member, or to the member in whose slot one of the names
+        is.
 
         Raises
         ------
         KeyError : for an unknown name.
-        Unexpected : for names of the same column, or of columns of different members.
+        Unexpected : when two names refer to the same column, or to columns of different members.
         """
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
@@ -304,8 +305,8 @@ class Associations:
         """Return whether measured or chosen tables carry the association; None if no such table contains the columns. Raises
         the errors of `of`.
 
-        This is faster than `of`. Columns of members that were measured together only in some members, such as the first two,
-        are carried "in part".
+        This method is faster than `of`. If columns of members were measured together only for some members, such as the first
+        two, their association is carried "in part".
         """
         of_slots = [self._measured(columns) for columns in self._in_slots(names)]
         answers = {None if association is None else association.carried for association in of_slots}
@@ -327,8 +328,7 @@ class Associations:
         """Yield the associations of all pairs of columns, in the order of the columns.
 
         A thousand columns have half a million pairs. In most of these pairs, the two columns are in unconnected parts of the
-        model. For
-        members, and for columns that are drawn after all other columns, a separate graph is built for each pair.
+        model. For columns of members, and for columns that are drawn after all other columns, each pair needs a separate graph.
         """
         parts = {column: {column} for column in range(len(self.layout.sizes))}
         tied = ((column, *near) for column, near in self._graph(0, 0).near.items())
@@ -361,8 +361,8 @@ class Associations:
         return tuple(association for association in associations if association)
 
     def in_tables(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of names, in both orders, that a measured or chosen table contains; `measured` is None for other
-        pairs.
+        """Yield, in both orders, each pair of names that a measured or chosen table contains. For all other pairs, `measured`
+        is None.
         """
         for table in (*self._known, *self.ties.chosen):
             yield from permutations({self._plain(self.layout.columns[column]) for column in table}, 2)
@@ -375,8 +375,8 @@ class Associations:
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the positions of the named columns. For columns of members, return them for each possible member, or for
-        the named member.
+        """Return the positions of the named columns. For columns of members, return their positions for each possible member,
+        or for the named member.
         """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
@@ -466,7 +466,7 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return the association of three columns that no table contains together, from their pairs."""
+        """Return the association of three columns that no table contains together. It is derived from their pairs."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -487,7 +487,7 @@ class Associations:
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
-        """Return the number of cells of the table of these columns; a column that is a function of the others adds no cells."""
+        """Return the number of cells of the table of these columns. A column that is a function of other columns adds no cells."""
         free = set(columns)
         for column in sorted(free, reverse=True) if self.functions else ():
             if column in self._with_functions(free - {column}):
@@ -496,7 +496,7 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """Return, for two or three columns of measured tables, the mean absolute noise of a cell, the variance of this
+        """For each two or three columns of a measured table, return the mean absolute noise of a cell, the variance of this
         noise, and the influence of the prior.
 
         The influence is the product W V m (theory 12.15, associations that rows carry). If several tables contain the
@@ -519,20 +519,22 @@ class Associations:
 
     @cached_property
     def _together(self) -> frozenset[frozenset[int]]:
-        """Return every pair and triple of columns of a measured table."""
+        """Return every pair and every triple of columns that a measured table contains."""
         return _small_sets(self.ties.measured)
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """Return every pair and triple of columns of a measured table, with all columns that are functions of its columns."""
+        """Return every pair and every triple of columns from a measured table, where columns that are functions of the table's
+        columns count as columns of the table.
+        """
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return two results: whether a factor of the model contains both columns, and the columns that separate the two
-        columns if such factors are ignored.
+        """Return two results: whether a factor of the model contains both columns, and the columns that separate them if such
+        factors are ignored.
 
-        The neighbours of one column on paths to the other column separate the two columns. Of the two sets of neighbours, the
-        smaller one is returned.
+        Those neighbours of the first column that lie on paths to the second column separate the two columns, and so do such
+        neighbours of the second. The smaller of these two sets is returned.
         """
         graph = self._graph(first, second)
         if second in graph.near[first]:
@@ -575,8 +577,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule only connects a column with the columns from which it is drawn. An example is a rule that
-        assigns areas to larger areas.
+        """Return whether a rule only connects a column with the columns on which its draw depends. For example, a rule may
+        assign areas to larger areas.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
@@ -586,7 +588,7 @@ def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
 
 
 class TiedColumns:
-    """A graph of columns; columns in the same factor of a model are neighbours."""
+    """A graph of columns, in which columns of the same factor of a model are neighbours."""
 
     def __init__(self, near: dict[int, frozenset[int]]):
         self.near = near
@@ -626,8 +628,8 @@ class TiedColumns:
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
     """Combine the associations in all slots of members into one.
 
-    If all slots have the same answer, the result is the association with the most noise. Otherwise the answer is "not known" if
-    a slot has this answer, and otherwise "in part".
+    If `carried` is the same in all slots, the result is the association with the most noise. Otherwise `carried` is "not known"
+    if it is "not known" in some slot, and "in part" if not.
     """
     answers = {association.carried for association in of_slots}
     first = of_slots[0]
@@ -666,7 +668,7 @@ def weakest_of(associations: Sequence[Association]) -> Association:
 
 @dataclass(frozen=True, kw_only=True)
 class PartnersOfColumn:
-    """The pairs of one column with other columns."""
+    """One column, and other columns with which it forms pairs."""
 
     column: str
     others: tuple[str, ...]
@@ -680,12 +682,12 @@ class CarriedPairs:
     ----------
     pairs, triples : number of all pairs and of all triples.
     carried : number of pairs that are carried.
-    unknown : number of pairs for which this is not known.
+    unknown : number of pairs for which it is not known whether they are carried.
     noisy : the pairs that the rows do not carry, because their measured tables are mostly noise.
-    partial : number of pairs that were measured together only in some members of a root.
+    partial : number of pairs of columns that were measured together only for some members of a root.
     carried_triples : the triples that are carried.
     only : whether `columns` lists the carried pairs. Otherwise it lists the other pairs.
-    columns : the carried pairs, or the other pairs if these are fewer, each once.
+    columns : each carried pair once, or each other pair once if there are fewer other pairs.
     """
 
     pairs: int
@@ -700,7 +702,9 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations]) -> CarriedPairs:
-        """Summarise the pairs that one model carries, or that all of several possible models carry."""
+        """Summarise which pairs a model carries. If there are several possible models, summarise the pairs that all of them
+        carry.
+        """
         names = models[0].names
         measured, n_pairs = {pair for model in models for pair in model.in_tables()}, math.comb(len(names), 2)
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2) if pair in measured}

@@ -1,6 +1,6 @@
 """Define the base classes of generator families, with their settings, charge, fit and model.
 
-Every generator fits a model to private counts at a stated charge; the model can then be sampled any number of times.
+Every generator fits a model to private counts at a stated charge. Rows can then be sampled from the model any number of times.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Model(Protocol):
     """A fitted, differentially private model of a table."""
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return exactly n synthetic rows over the layout of the fit. This is post-processing and has no privacy cost."""
+        """Draw exactly n synthetic rows over the layout of the fit. This is post-processing and costs nothing."""
         ...
 
 
@@ -47,8 +47,8 @@ class Background:
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
     prior : a public table over the layout; None if the generator names no such table.
-    ordered : per column, the number of its first bins that are ordered, so that neighbouring bins may be grouped. The number is
-        0 for a column without an order. Empty means 0 for all columns.
+    ordered : per column, how many leading bins are ordered, so that neighbours among them may be grouped. The number is 0 for a
+        column without an order. If `ordered` is empty, no column is ordered.
     """
 
     plausibility: Plausibility
@@ -57,19 +57,22 @@ class Background:
 
 
 class Generator(SpecTable):
-    """The base class of generator families: the hyperparameters of one family, validated as in the configuration file.
+    """The base class of generator families. An object of a family has the hyperparameters from the configuration file,
+    validated.
 
-    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass
-    states its method in words, its memory, its work, and how `init` drafts it. tests/test_contracts.py checks this.
+    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass describes
+    its method in words, states its memory and its work, and says how `init` drafts it. tests/test_contracts.py checks this.
 
     Attributes
     ----------
-    family : the family of models. It determines the hyperparameters.
+    family : the family of generators. It determines which hyperparameters the generator has.
     """
 
     family: str
     guarantee: ClassVar[Guaranteed]
-    """The privacy definition of a fit: pure, zero-concentrated or approximate. The budget is an epsilon or a rho."""
+    """The privacy definition of a fit: pure, zero-concentrated or approximate. It determines whether the budget is an epsilon
+    or a rho.
+    """
 
     gaussian: ClassVar[bool] = False
     """Whether a fit at rho is also sqrt(2 rho)-Gaussian, if its charge states this (`privacy.curves`)."""
@@ -87,13 +90,15 @@ class Generator(SpecTable):
     """Memory in megabytes that the libraries of this family add to a process, as measured (docs/appendix/benchmarks.md)."""
 
     counts: ClassVar[bool] = False
-    """Whether rules that count are exact zeros of the family's models (`counters`), so that all rows meet these rules."""
+    """Whether the family's models enforce rules that count (`counters`): combinations that break such a rule have probability
+    0.
+    """
 
     most_rows: ClassVar[int] = MOST_ROWS
     """Largest number of rows for which the privacy of a fit is proved. The docstring of the fit states the reason."""
 
     by_library: ClassVar[bool] = False
-    """Whether a library draws the noise. For the library, neighbours add or remove a record."""
+    """Whether a library draws the noise. The library's neighbours differ by adding or removing one record."""
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Names of the packages that only this family needs."""
@@ -114,12 +119,12 @@ class Generator(SpecTable):
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """Yield the mistakes in these hyperparameters for a table.
+        """Check these hyperparameters for a table, and yield the mistakes.
 
         Parameters
         ----------
         layout : the layout of the finest table that a configuration may use.
-        tied : the columns of each plausibility rule.
+        tied : for each plausibility rule, its columns.
         """
         return ()
 
@@ -128,11 +133,11 @@ class Generator(SpecTable):
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Spend the charge on a private table, merged to the bins of the candidate, and return the fitted model.
+        """Spend the charge on a private table, which is merged to the bins of the candidate, and return the fitted model.
 
         Raises
         ------
-        RejectedRound : when the noisy measurements allow no model; this depends on noisy values only.
+        RejectedRound : when no model fits the noisy measurements. This depends on noisy values only.
         """
         raise NotImplementedError
 
@@ -147,8 +152,8 @@ class Generator(SpecTable):
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the increasing columns of each table and sum of the model, if the settings determine which columns the model
-        connects; otherwise empty.
+        """If the settings determine which columns the model connects, return the columns of each table and sum of the model, in
+        increasing order. Otherwise the result is empty.
 
         Raises
         ------
@@ -181,20 +186,18 @@ class Generator(SpecTable):
         return set(range(len(layout.sizes))) - measured
 
     def effort(self, layout: Layout) -> float:
-        """Return the work of a fit in arbitrary units, to compare hyperparameters of one family on one layout."""
+        """Return the work of a fit in arbitrary units. With it, one can compare hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
-    """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md). The seconds differ between
-    machines.
-    """
+    """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md). Machines differ."""
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """Return the estimated seconds of a fit on one core, for a table with this number of rows."""
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a text that names the settings with which the time and memory of an attempt grow."""
+        """Return a text that says which settings make an attempt take more time and memory."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the number of cells of the whole table" if few else "with the numbers of rows and columns, not of cells"
 
@@ -203,19 +206,23 @@ class Generator(SpecTable):
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the largest number of cells that a fit or a sample keeps in memory at once, for the memory estimate."""
+        """Return how many cells a fit or a sample keeps in memory at once at most. The memory estimate uses this number."""
         raise NotImplementedError
 
 
 class MeasuringGenerator(Generator):
-    """The base class of generators that measure first and model afterwards, so that measurements can be shared or published."""
+    """The base class of generators that first measure, and then fit a model to the measurements. The measurements can be shared
+    by rounds or published.
+    """
 
     noise: ClassVar[type[CountNoise]] = DiscreteLaplace
     """The kind of noise that every count of a table gets."""
 
     @property
     def leaves_out(self) -> str:
-        """Return the name of the setting that excludes some rows or measurements from tables; "" without such a setting."""
+        """Return the name of the setting that excludes some rows or measurements from the tables; "" if there is no such
+        setting.
+        """
         return ""
 
     def part(self, charge: Charge) -> Fraction:
@@ -245,16 +252,16 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return every sum that is measured with the budget `part`, with value 0 in place of the result."""
+        """Return every sum that is measured with the budget `part`. Each sum has the value 0, because nothing is measured here."""
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Return the model of measurements over the background's layout. The model is a deterministic function of the
+        """Fit a model to measurements over the background's layout, and return it. The model is a deterministic function of the
         arguments.
 
         Raises
         ------
-        RejectedRound : when the measurements allow no model.
+        RejectedRound : when no model fits the measurements.
         """
         raise NotImplementedError
 
@@ -262,5 +269,5 @@ class MeasuringGenerator(Generator):
         return self.model(self.measure(private, charge), background)
 
     def same_measurements(self, other: Generator) -> bool:
-        """Return whether another generator would measure the same tables and sums, so that the two can share measurements."""
+        """Return whether another generator would measure the same tables and sums. Both generators can then share measurements."""
         raise NotImplementedError

@@ -2,10 +2,11 @@
 
 Three steps improve the accuracy with the same measurements (docs/appendix/benchmarks.md states the gain of each step):
 
-1. Tables are made consistent. If several tables contain the same columns, the marginals of these tables are averaged by
-precision, small sets of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
-2. Negative counts are removed: each table is replaced by the nearest non-negative table that has the averaged marginal of its
-column, and the marginal of its parents under the network so far. So removing negative counts moves no mass between bins.
+1. Tables are made consistent. If several tables contain the same columns, their marginals on these columns are averaged,
+  weighted by precision, small sets of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
+2. Negative counts are removed. Each table is replaced by the nearest non-negative table that has two given marginals: the
+  averaged marginal of its column, and the marginal of its parents under the network so far. So removing negative counts moves
+  no mass between bins.
 3. Rows are drawn by systematic rounding of expected counts instead of independent draws.
 """
 
@@ -64,9 +65,10 @@ class BayesianNetwork:
     ----------
     layout : the layout of all columns.
     families : the columns with their conditional probabilities, in the order in which they are sampled.
-    evenly : whether whole rows get the bins of further columns evenly (`even_bins`) instead of by independent draws.
-    shown : the layout of the first columns, to which sampled rows are reduced if further columns are running counts
-        (`counters`). None means that all columns are kept.
+    evenly : whether `even_bins` assigns the bins of further columns to whole rows. Otherwise these bins are drawn
+        independently.
+    shown : if the last columns are running counts (`counters`), the layout of the columns before them. Sampled rows are reduced
+        to these columns. None means that all columns are kept.
     """
 
     layout: Layout
@@ -91,13 +93,13 @@ class BayesianNetwork:
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return how many numbers are in memory while whole rows are divided among the bins of a further column: six for each
-        cell and bin.
+        """Return how many numbers are in memory while whole rows are divided among the bins of a further column. There are six
+        numbers for each cell and bin.
         """
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by ancestral sampling on expected counts."""
+        """Draw n rows by ancestral sampling on expected counts."""
         pieces, counts = zip(*map(self._packed, self.pieces(n, generator)), strict=True)
         parts = [in_a_row([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
         rows = Counts.of_parts(self.layout, parts, joined(counts))
@@ -115,8 +117,8 @@ class BayesianNetwork:
         64 bits.
 
         The rows are yielded in pieces of about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take
-        much memory. Rows that get their bins evenly are yielded in one piece. The distribution of the rows does not depend on
-        the pieces (theory 12.18, rows in pieces).
+        much memory. If bins are assigned evenly, all rows are yielded in one piece. The distribution of the rows does not
+        depend on the pieces (theory 12.18, rows in pieces).
         """
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
@@ -130,7 +132,7 @@ class BayesianNetwork:
 
 
 class Frontier:
-    """The cells of the first columns of a network with their expected counts. One column at a time is added.
+    """The cells of the first columns of a network, with their expected counts. Columns are added one after the other.
 
     If the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. After the rounding,
     each row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
@@ -172,7 +174,9 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Draw a bin for each cell with one row, and split the cells with several rows. This changes the order of the cells."""
+        """Draw a bin of a further column for each cell with one row, and split the cells with several rows. This changes the
+        order of the cells.
+        """
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -186,8 +190,8 @@ class Frontier:
         self._take(cells, family.column, values, counts)
 
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Split cells with several rows by the bins of a further column. Return the cell, the bin and the number of rows of
-        each part.
+        """Split cells with several rows by the bins of a further column. For each part, return the cell, the bin and the number
+        of rows.
 
         Cells are processed in blocks, because an array over all cells and bins could be too large.
         """
@@ -219,7 +223,7 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by new cells. For each new cell, the arguments give the current cell from which it comes,
+        """Replace the current cells by new cells. For each new cell, the arguments are the current cell from which it comes,
         its bin of a further column, and its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
@@ -227,8 +231,8 @@ class Frontier:
         self.expected = expected
 
     def finish(self) -> None:
-        """Round expected counts to n whole rows, in place. Cells are ordered so that rounding moves rows between similar
-        cells.
+        """Round expected counts to n whole rows, in place. The order of the cells ensures that rounding moves rows between
+        similar cells.
         """
         if self._whole:
             return
@@ -252,8 +256,8 @@ class Frontier:
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Round expected counts to integers that sum to n. Each integer is the floor or the ceiling of its count, scaled to n. The
-    expected value of the integer is the scaled count.
+    """Round expected counts to integers that sum to n. First the counts are scaled to the sum n. Each integer is then the floor
+    or the ceiling of its scaled count, and its expected value is the scaled count.
 
     This is systematic sampling (Madow 1949) with n equally spaced points and one random offset on the line of cells. Sums over
     neighbouring cells have an error below 1.
@@ -281,14 +285,15 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """Build a network from measured tables. The tables are in sampling order, so the parents of each table come before it.
+    """Build a network from measured tables. The tables are in sampling order, so the parents of a column come before the
+    column.
 
     Parameters
     ----------
     n : the public number of rows.
     plausibility : the rules, whose structural zeros are exact zeros of the network.
-    generator : the public random generator that draws rows of the model, if the distribution of some parents is too large
-        to be computed exactly.
+    generator : the public random generator. It draws rows of the model if the distribution of some parents is too large to be
+        computed exactly.
     """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)
@@ -307,8 +312,8 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Make the marginals of all tables on shared columns equal. The marginals are averaged with weights that are the precisions
-    of the tables.
+    """Make the marginals of all tables on shared columns equal: replace them by their average, weighted by the precisions of
+    the tables.
 
     Parameters
     ----------
@@ -334,8 +339,8 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
 
 
 def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return all intersections of the columns of two or more tables; the empty set comes first, and small sets before large
-    sets.
+    """Return all sets of columns that are the intersection of two or more tables. The empty set comes first, and small sets
+    come before large sets.
     """
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more table
@@ -350,7 +355,7 @@ def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) ->
 
 
 def _onto_simplices(totals: np.ndarray, allowed: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the projection of every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
+    """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008), and return the rows."""
     allowed = allowed & (totals > 0)[:, None]
     counted = np.arange(1, allowed.shape[1] + 1)
     order: Literal["F", "C"] = "F" if len(allowed) > allowed.shape[1] else "C"  # fast along the longer axis
@@ -387,7 +392,7 @@ def nearest_with_margins(
 
 
 def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return the rows normalised to probabilities; a row without mass gets the column's marginal over its allowed cells."""
+    """Normalise every row to probabilities. A row whose counts are all 0 gets the column's marginal over its allowed cells."""
     fallback = np.where(allowed, column_totals + 1e-9, 0.0)
     sums = table.sum(axis=1, keepdims=True)
     filled = np.where(sums > 0, table, fallback)
@@ -400,8 +405,8 @@ def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn
     """Return Pr[parents] under the network so far, with axes in the order of `parents`.
 
     Only the parents and the ancestors of the parents affect the result. The result is exact if the junction tree of these
-    columns has cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise it is estimated from
-    the rows of `drawn`.
+    columns has cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise the result is
+    estimated from the rows of `drawn`.
     """
     if not parents:
         return np.ones(())
@@ -439,9 +444,9 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     """Draw a bin of a column for each of n rows, from the probabilities given the row's bins in the parent columns.
     A bin of probability 0 is never drawn.
 
-    Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. So all numbers
-    in most of the equal parts of [0, 1) lead to one bin, which a table stores (Chen & Asmussen's guide table). In the other
-    parts, the bin is found by search.
+    Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. [0, 1) is divided into
+    equal parts. In most parts, all numbers lead to the same bin, which a table stores (Chen & Asmussen's guide table). In the
+    other parts, the bin is found by search.
 
     Parameters
     ----------
@@ -514,11 +519,12 @@ class _Drawing:
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign bins of a further column to cells with whole numbers of rows. Return the (m,) cells, the (m,) bins in these cells
-    and the (m,) numbers of rows.
+    """Assign bins of a further column to cells with whole numbers of rows. Return three (m,) arrays: the cells, the bins and
+    the numbers of rows.
 
-    Bins are assigned from the last to the first. Among the rows without a later bin, every run of successive rows gets a bin as
-    often as the probabilities of these rows state, with an error below one row. A bin of probability 0 is never assigned.
+    Bins are assigned from the last to the first. Consider the rows that have not got a later bin. Every run of successive rows
+    among them gets a bin as often as the probabilities of these rows state, with an error below one row. A bin of probability 0
+    is never assigned.
 
     Parameters
     ----------

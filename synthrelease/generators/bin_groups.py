@@ -1,7 +1,7 @@
-"""Group bins that have too few rows for their noise before a fit. Afterwards, divide groups into bins again in the rows.
+"""Before a fit, group bins that have too few rows for their noise. In the drawn rows, divide the groups into bins again.
 
 All of this is post-processing. A model over groups is smaller, and its tables have less noise. Bins form a group only if every
-plausibility rule treats them alike. So a row of groups is plausible if and only if every row of bins in these groups is
+plausibility rule treats them alike. So a row of groups is plausible if and only if all rows with bins from these groups are
 plausible.
 """
 
@@ -21,8 +21,8 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Return masks that exclude the same rows, with masks of two columns in place of larger masks where possible. A mask
-    that cannot be replaced is returned unchanged.
+    """Replace masks of more than two columns by masks of two columns where possible. The returned masks exclude the same rows.
+    A mask that cannot be replaced is returned unchanged.
     """
     return [part for mask in masks for part in _pairs_of(mask)]
 
@@ -70,8 +70,7 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
     ----------
     counts : noisy counts of the bins.
     classes : the class number of every bin (`rule_classes`); only bins of one class are grouped.
-    ordered : the number of first bins that are ordered. Neighbours among these are grouped until a group has `least_ordered`
-        rows.
+    ordered : how many leading bins are ordered. Neighbours among these bins are grouped until a group has `least_ordered` rows.
     least : smallest number of rows of an unordered bin that is not grouped. Unordered bins with fewer rows are grouped.
     least_ordered : smallest number of rows of a group of ordered bins.
     """
@@ -100,9 +99,9 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
     """Group one run of ordered bins in place, with group numbers from `groups` on. Return the next free number.
 
-    A bin that has enough rows by itself is not grouped with the bins before or after it, if these have the share `_REST` of
-    `least` rows. For example, many rows at zero give no information on few rows above zero. Remaining bins with too few rows
-    join the last group.
+    If a bin has enough rows by itself, it is not grouped with the bins before or after it, provided that these have at least
+    the share `_REST` of `least` rows. For example, many rows at zero say nothing about a few rows above zero. Remaining bins
+    with too few rows join the last group.
     """
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):
@@ -115,7 +114,7 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """Return the masks over groups of bins; all bins of a group have the same entries."""
+    """Convert masks over bins to masks over groups of bins. In a mask, all bins of a group have the same entry."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
     grouped = []
     for mask in masks:
@@ -127,8 +126,8 @@ def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Lay
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return the (n_rows,) bin of every row within its group, in proportion to the non-negative counts nearest to the noisy
-    counts.
+    """Draw the bin of every row within its group, and return the (n_rows,) bins. The bins of a group are in proportion to the
+    non-negative counts that are nearest to the noisy counts.
 
     Parameters
     ----------

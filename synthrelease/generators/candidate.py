@@ -1,5 +1,4 @@
-"""Make a candidate, which is a synthetic table to be scored: fit a model, sample plausible rows, and change rows that are
-too rare."""
+"""Make a candidate, a synthetic table to be scored: fit a model, sample plausible rows, and change rows that are too rare."""
 
 from __future__ import annotations
 
@@ -35,8 +34,9 @@ _MOST_NUMBERS = 2**22
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers the arrays of a model contain. The rules of the model are left out, because all models share
-    them."""
+    """Return how many numbers the arrays of a model contain. The rules of the model are not counted, because all models share
+    them.
+    """
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
     if not is_dataclass(value) or isinstance(value, Plausibility):
@@ -46,7 +46,9 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """The models that were fitted to the same measurements in one process. A key of the other inputs identifies each model."""
+    """The models that one process fitted to the same measurements. A key, made from the other inputs of the fit, identifies
+    each model.
+    """
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)
@@ -90,8 +92,8 @@ RISK = 1e-6
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
     """Return whether the share of a bin of a single column in the rows differs clearly from its share in a noisy table.
 
-    Rows in rare bins that are counted separately are in no table, so they are ignored. Cells that the rules exclude are also
-    ignored, because released rows are never in such cells.
+    The function ignores rows in rare bins that are counted separately, because they are in no table. It also ignores cells that
+    the rules exclude, because released rows are never in such cells.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ MAX_RESAMPLES = 1000
 class Candidate:
     """A synthetic table over the bins of its configuration. A candidate is differentially private, and therefore public.
 
-    `measured` contains the noisy marginals from which the table was made; None if the generator has no such marginals.
+    `measured` contains the noisy marginals from which the table was made; None if the generator measures no marginals.
     """
 
     configuration: Configuration
@@ -158,13 +160,14 @@ def make_candidate(
     private : the private table, merged to the configuration's bins.
     background : rules and prior over the same bins.
     charge : the planned charge of one fit.
-    shared : measurements over the configuration's bins that were made once for all rounds; if given, the fit spends nothing.
+    shared : measurements over the configuration's bins that were made once for all rounds. If they are given, the fit spends
+        nothing.
     kept_models : the stored models of these shared measurements.
     rows : the public number of rows to sample; None for the number of rows of the private table.
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no table, or yields a table that contradicts the model's own measurements.
+    RejectedRound : when the noisy model yields no table, or a table that contradicts the model's own measurements.
 
     Privacy
     -------
@@ -189,7 +192,7 @@ def make_candidate(
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
-    """Return n plausible rows by rejection sampling: draw rows, drop implausible rows, and draw replacements."""
+    """Sample n plausible rows by rejection: draw rows, drop implausible rows, and draw replacements."""
     table = plausibility.filter(model.sample(n, entropy))
     for _ in range(MAX_RESAMPLES):
         missing = n - table.total

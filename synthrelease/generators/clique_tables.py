@@ -1,5 +1,6 @@
-"""Compute tables of all pairs of columns from a fitted junction tree. Also compute the size of the tree if a further table is
-added."""
+"""Compute the tables of all pairs of columns from a fitted junction tree, and how large the tree becomes if a further table is
+added.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class CompetingTable:
     columns : the columns of the table.
     expected : the int64 counts of the cells that a model expects.
     weight : the factor by which the error of the table counts, at least 1.
-    handicap : the number of records that is subtracted from the error of the table, to account for the noise of a measurement.
+    handicap : the number of records that is subtracted from the error of the table, because a measurement adds noise.
     """
 
     columns: Columns
@@ -47,8 +48,8 @@ class _Message:
     columns : the columns.
     given : the conditional share of every bin of the columns, given each cell of the separator. The array has one line for
         each bin.
-    cells : for each column, the number of cells of its largest set in `joining_sets` so far, divided by the number of bins
-        of the column.
+    cells : for each column, the number of cells of the largest set that `joining_sets` would need so far, divided by the number
+        of bins of the column.
     """
 
     start: int
@@ -58,9 +59,9 @@ class _Message:
 
 
 def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
-    """Return two results. The first has the shares of the cells of every table of two columns, by increasing columns. The
-    second is a (columns, columns) array: for each pair, the number of cells of the largest set in `joining_sets`; 1 for
-    pairs inside a clique.
+    """Return two results. The first contains, for every table of two columns, the shares of its cells; its key is the two
+    columns in increasing order. The second is a (columns, columns) array: for each pair, the number of cells of the largest set
+    in `joining_sets`; 1 for pairs inside a clique.
 
     Two messages along each edge reach every pair. A message contains the joint tables of the separator with all columns
     behind the edge. It is made from the clique that sends it, and from the messages of the other neighbours of this clique.
@@ -137,11 +138,12 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
 
 
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
-    """Return the column sets that cliques must contain in order to connect a pair of columns with few additional cells.
+    """Return the column sets that cliques must contain so that a pair of columns is connected with few additional cells.
 
-    One column of the pair is added to every separator on the path to the other column, and so to every two successive
-    separators. With these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger clique
-    than these sets. The direction with fewer cells is used. Pairs inside a clique need no new sets.
+    One column of the pair is added to every separator on the path to the other column. Each set combines this column with two
+    successive separators. With these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger
+    clique than these sets. Of the two directions, the direction with fewer cells is used. Pairs inside a clique need no new
+    sets.
     """
     if any({*pair} <= {*clique} for clique in tree.cliques):
         return ()

@@ -1,10 +1,10 @@
-"""Turn rules that count, such as "at most one spouse", into exact zeros of a model, by additional columns with running counts.
+"""Make a model obey rules that count, such as "at most one spouse". For this, additional columns contain running counts.
 
 The rule "at most one spouse" concerns a column of every member at once. A table of all these columns would have too many cells.
 The running count after a member depends only on the previous count and on this member's bins. With an additional column for
 each running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
-original columns. So a distribution over extended rows is a distribution over original rows, and it excludes exactly the rows
-that break the rule. No private data are used.
+original columns. So a distribution over extended rows determines a distribution over original rows, and it excludes exactly the
+rows that break the rule. No private data are used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from synthrelease.generators.junction_tree import largest_clique
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
 State = tuple[int, int]
-"""The number of parts that are certainly true so far, and the number of parts that may be true so far."""
+"""The state of a running count: how many parts are certainly true so far, and how many parts may be true so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,13 @@ class CountSoFar:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Additional columns of running counts, with which rules that count become small masks.
+    """Additional columns of running counts. With these columns, a rule that counts becomes a few small masks.
 
     Attributes
     ----------
     layout : the layout of the rows without running counts.
     steps : the running counts, in order.
-    ends : the masks of the rules over final counts and columns that are not counted.
+    ends : the masks of the rules. They are over final counts and over columns that are not counted.
     """
 
     layout: Layout
@@ -72,7 +72,7 @@ class Counters:
 
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
-        """Return the running counts for all rules that count. A rule that would create a clique of more than `cells` cells is
+        """Create the running counts for all rules that count. A rule that would create a clique of more than `cells` cells is
         left out.
 
         Parameters
@@ -110,7 +110,7 @@ class Counters:
         return [*(step.mask for step in self.steps), *self.ends]
 
     def added(self, table: Counts) -> Counts:
-        """Return the rows of a table with their running counts, without the rows that break a rule."""
+        """Add the running counts to the rows of a table, drop the rows that break a rule, and return the table."""
         bins, follows = list(table.bins), np.ones(len(table), dtype=bool)
         for step in self.steps:
             columns = (*(() if step.before is None else (step.before,)), *step.columns)
@@ -123,7 +123,7 @@ class Counters:
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
-    """Join rules that count the same parts into one rule, which needs one running count."""
+    """Join rules that count the same parts into one rule, so that one running count is enough."""
     by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))
@@ -140,8 +140,8 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the running counts with one more rule. The result is None if the rule counts nothing, or if a part depends on too
-    many cells.
+    """Add one more rule to the running counts, and return them. Return None if the rule counts nothing, or if a part depends on
+    too many cells.
     """
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
@@ -184,7 +184,7 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Return running counts without values that always break the rule. For "at most one", the counts 0 and 1 remain."""
+    """Remove from running counts the values that always break the rule. For "at most one", the counts 0 and 1 remain."""
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
         return list(steps), end
@@ -199,8 +199,8 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations that the rule forbids. The forbidden combinations are combinations of final counts and of the
-    columns that the rule names outside of counts.
+    """Return which combinations the rule forbids. A combination consists of the final counts and of the columns that the rule
+    names outside of counts.
     """
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
@@ -254,7 +254,7 @@ def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """Return the count above which a higher count makes no difference to the rule."""
+    """Return a count from which on the rule treats all counts alike."""
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 

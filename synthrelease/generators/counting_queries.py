@@ -1,4 +1,4 @@
-"""Define counting queries, and a model that is corrected by one query at a time; MWEM and PEP share this code.
+"""Define counting queries, and a model that one query at a time corrects. MWEM and PEP share this code.
 
 A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen privately,
 its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model stores
@@ -32,8 +32,8 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class CountingQuery:
-    """The query for the number of rows in one cell of the table over `columns`. `place` is the index of the cell in this
-    table.
+    """A query that asks for the number of rows in one cell of the table over `columns`. `place` is the index of the cell in
+    this table.
     """
 
     columns: Columns
@@ -108,7 +108,9 @@ class Shares:
         self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
 
     def project(self, query: CountingQuery, share: float) -> None:
-        """Move to the nearest table (in Kullback-Leibler divergence) that gives this answer (Liu et al. 2021, Lemma 1)."""
+        """Replace the table by the nearest table (in Kullback-Leibler divergence) that gives this answer (Liu et al. 2021,
+        Lemma 1).
+        """
         answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
         if 0 < answer < 1:
             odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)
@@ -136,7 +138,7 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The measurements so far. For each query, they are the sum of its noisy shares and the number of these shares."""
+    """The measurements so far: for each query, the sum of its noisy shares and the number of these shares."""
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
@@ -174,7 +176,7 @@ class DenseModel:
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the expected counts. The cells of a rare bin are adjacent."""
+        """Draw n rows by systematic rounding of the expected counts. The cells of a rare bin stand next to each other."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
         order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)

@@ -1,12 +1,12 @@
-"""The private half of MWEM and PEP: choose queries with large model errors privately, and measure their counts with noise.
+"""The private half of MWEM and PEP: privately choose queries with large model errors, and measure their counts with noise.
 
 Private: the exact counts of all queries of the pool, and the model's errors in them. Out: chosen queries and noisy counts,
 public.
 
-Guarantee: the costs of `iterations` choices and of as many counts add up (adaptive composition). The costs are epsilons
-with `PaperLaplace`, and rhos with `adaptive_mechanism.Gaussian`. Neighbours replace one record, which changes a count by at
-most 1. So the error |count - round(n share)| of a query also changes by at most 1. The sensitivity of both is 1. Errors and
-counts are whole numbers.
+Guarantee: the costs of `iterations` choices and of the same number of counts add up (adaptive composition). The costs are
+epsilons with `PaperLaplace`, and rhos with `adaptive_mechanism.Gaussian`. Neighbours replace one record, which changes a count
+by at most 1. So the error |count - round(n share)| of a query also changes by at most 1. The sensitivity of both is 1. Errors
+and counts are whole numbers.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class PaperLaplace(Laplace):
 
 
 class QueryAnswers(Budgeted):
-    """This class holds the exact answers to all queries of a pool. It gives noisy answers and makes private choices within a
-    budget.
+    """Hold the exact answers to all queries of a pool, give noisy answers, and make private choices, within a budget.
 
     Parameters
     ----------
@@ -40,9 +39,9 @@ class QueryAnswers(Budgeted):
 
     Privacy
     -------
-    The budget covers all answers, for any questions (theory 12.10, a budget that answers share out). The counts are used in the
-    errors |count - expected| of all queries, and in single counts; all are integers, since the expected counts are public.
-    Replacing one record changes a count by at most 1, and therefore changes an error by at most 1.
+    The budget covers all answers, for any questions (theory 12.10, a budget that answers share out). The private counts are
+    used in the errors |count - expected| of all queries, and as single counts. All these numbers are integers; the expected
+    counts are public. Replacing one record changes a count by at most 1, and therefore changes an error by at most 1.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]):
@@ -50,7 +49,7 @@ class QueryAnswers(Budgeted):
         self._exact, self._kind = exact_answers(counts, pool), kind
 
     def worst(self, expected: np.ndarray, part: Fraction) -> int:
-        """Choose privately the index of a query whose count is far from its expected count, at this part of the budget."""
+        """Privately choose the index of a query whose count is far from its expected count, at this part of the budget."""
         self._take(part)
         errors = opaque(lambda: np.abs(self._exact - expected).tolist())
         return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))

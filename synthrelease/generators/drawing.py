@@ -1,8 +1,8 @@
 """Bound the sampling error of shares when a release uses n rows drawn without replacement from the file (theory 13.17, drawn
 shares).
 
-The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit of K
-is known. The limits hold for any number of rows that satisfy the condition of a share.
+The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit on K
+is known. The limits of this module hold for any number of rows that satisfy the condition of a share.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 MOST_CANDIDATES = 20_000
-"""If more rows than this were drawn and more rows than this were omitted, the closed form is used. The limit of the closed form
-is up to a quarter wider, but the exact limit would take seconds."""
+"""The closed form is used if more than this number of rows were drawn, and more than this number of rows were omitted. Its
+limit is up to a quarter wider, but the exact limit would take seconds.
+"""
 # For more shares than this number, the closed form is used, because the exact probabilities would underflow.
 _MOST_SHARES = 10**100
 _MOST_CELLS = 100_000  # Tables with more cells than this number have no useful limit on their distance
@@ -33,7 +34,7 @@ class Drawing:
     ----------
     n : the number of drawn rows.
     most : the largest possible K.
-    risk : largest probability, over the sampling, that any limit of one call is wrong.
+    risk : largest probability, over the sampling, that any limit from one call is wrong.
     ways : the number of alternative binnings of each column; 1 for a column that is not named. The released binning may depend
         on the sample, so the risk is divided among tables, alternatives and cells.
 
@@ -105,8 +106,8 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a closed-form limit for every K up to `rows`: by Hoeffding's inequality for the omitted rows, or by Serfling's
-    for the drawn rows.
+    """Return a closed-form limit for every K up to `rows`. It follows from Hoeffding's inequality for the omitted rows, or from
+    Serfling's inequality for the drawn rows.
     """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
@@ -117,9 +118,9 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
     """Return the smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric.
 
-    The same limit holds for G/K - X/n. Y = G - X of the omitted rows satisfy the condition. Then X K - n G = -(Y K
-    - (K - n) G), so the smaller of the two subsets is used. If this set has more than `MOST_CANDIDATES` rows, the closed form
-    is returned.
+    The same limit holds for G/K - X/n. Among the omitted rows, Y = G - X satisfy the condition. Then X K - n G = -(Y K - (K -
+    n) G), so the computation uses the drawn or the omitted rows, whichever are fewer. If these are more than `MOST_CANDIDATES`
+    rows, the closed form is returned.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:
@@ -141,8 +142,8 @@ def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
     """For each h from 1 to m, return the largest Pr[X >= h] over all G with h K - m G > distance. G of the K = `rows` rows
     satisfy a condition, and X is the number of such rows in a simple random sample of m rows.
 
-    For a fixed h the probability increases with G, so only the largest G of each h is needed. This G is below K. If this G
-    is negative, no G leads to the event, and the probability is 0.
+    For a fixed h the probability increases with G, so only the largest possible G is needed. This G is below K. If this G is
+    negative, no G leads to the event, and the probability is 0.
     """
     return _upper_tail(h, (h * rows - distance - 1) // m, m, rows) * (1 + _ROUNDING)
 

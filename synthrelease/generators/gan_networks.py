@@ -1,7 +1,7 @@
-"""Implement the networks and training steps that dpgan, dpctgan and patectgan share; all of this is public.
+"""Implement the networks and training steps that dpgan, dpctgan and patectgan share. No code in this module sees private data.
 
 A generator network turns noise (and a condition, if there is one) into rows. A critic network scores rows. `Game` contains the
-two networks and takes gradients of the critic that are already private. All later steps are post-processing:
+two networks. It takes gradients of the critic to which noise was already added. All later steps are post-processing:
 
 - the final generator is the mean over later steps (Yazici et al. 2019), because the generator of a single step circles around
   the table's distribution;
@@ -37,9 +37,7 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """The result of a forward pass that the backward pass needs: the inputs (rows, in) of each layer, and the output (rows,
-    out).
-    """
+    """What the backward pass needs from a forward pass: the inputs (rows, in) of each layer, and the output (rows, out)."""
 
     inputs: list[np.ndarray]
     output: np.ndarray
@@ -104,8 +102,9 @@ class Network:
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
         """Return the (rows,) l2 norms of the gradients of single rows with respect to all weights.
 
-        A row's gradient in a layer is the outer product of its inputs (with a 1 for the bias) and its delta, so its squared
-        norm is the product of their squared norms (Goodfellow 2015, "Efficient per-example gradient computations").
+        In a layer, a row's gradient is the outer product of the row's inputs (with a 1 for the bias) and the row's delta. So
+        the squared norm of the gradient is the product of their squared norms (Goodfellow 2015, "Efficient per-example gradient
+        computations").
         """
         squares = [
             (1 + np.square(inputs).sum(axis=1)) * np.square(delta).sum(axis=1)
@@ -136,7 +135,8 @@ DRAWS = 4096
 """Number of draws of the generator's noise over which the generator's distribution is averaged."""
 
 CHUNK = 2**13
-"""Number of rows that pass through the critic at once; the bound of the rounding error in `noisy_gradient` depends on it."""
+"""Number of rows that pass through the critic at once. The bound on rounding errors in `noisy_gradient` depends on this number.
+"""
 _LAW_CHUNK = 2**21  # Number of cells of products of columns that are held in memory at once
 
 # Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019).
@@ -144,18 +144,18 @@ _HARDNESS = 5.0
 
 
 class AdversarialGenerator(Generator):
-    """Hyperparameters of the networks.
+    """The hyperparameters of the two networks: a generator, which makes rows, and a critic, which scores rows.
 
     Attributes
     ----------
-    steps : the number of training steps of the critic. Each step of the critic is followed by a step of the generator. Each
-        pair of steps costs an equal part of the budget. Example: `steps = [300, 1000]`.
-    batch : the number of generated rows in a step. Example: `batch = 500`.
+    steps : the number of training steps of the critic. After each step of the critic, the generator takes one step. Each step
+        of the critic costs an equal part of the budget. Example: `steps = [300, 1000]`.
+    batch : the number of rows that the generator makes in a step. Example: `batch = 500`.
     weight_limit : the largest absolute value of the critic's weights (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
         Example: `weight_limit = 0.05`.
     critic_width : the number of units of the critic's hidden layer. Example: `critic_width = 64`.
     generator_width : the number of units of each of the generator's two hidden layers. Example: `generator_width = 256`.
-    latent : the number of random inputs from which the generator makes one row. Example: `latent = 16`.
+    latent : how many random numbers the generator gets to make one row. Example: `latent = 16`.
     critic_rate : the learning rate of the critic (Adam). Example: `critic_rate = 0.002`.
     generator_rate : the learning rate of the generator (Adam). Example: `generator_rate = 0.001`.
     """
@@ -194,8 +194,8 @@ class AdversarialGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions of generated rows. A condition names one column and one of its bins. The columns and the bins are
-    (rows,) arrays.
+    """The conditions that generated rows must meet. A condition names one column and one bin of this column. Columns and bins
+    are (rows,) arrays.
     """
 
     columns: np.ndarray
@@ -204,8 +204,8 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Generated:
-    """Generated rows and the forward pass that made these rows. The rows are an array (batch, bins of all columns) with values
-    near 0 or 1.
+    """Generated rows, and the forward pass that made them. The rows are a (batch, bins of all columns) array with values near 0
+    or 1.
     """
 
     passed: Passed
@@ -284,17 +284,15 @@ class Game:
         return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return the one-hot encoding (rows, bins of all columns) of rows. The argument has the (rows,) bins of every
-        column.
-        """
+        """Return the one-hot encoding (rows, bins of all columns) of rows. `bins` contains the (rows,) bins of every column."""
         rows = np.zeros((len(bins[0]), self._ends[-1]))
         for start, digits in zip(self._ends, bins, strict=False):
             rows[np.arange(len(digits)), start + digits] = 1
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the generator's distribution with one axis per column. The distribution is the mean of the products of
-        columns, over draws of the generator's noise.
+        """Return the generator's distribution, with one axis per column. It is the mean, over draws of the generator's noise,
+        of the product of the columns' distributions.
 
         Parameters
         ----------
@@ -330,8 +328,8 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """Return the model with these shares. Raises RejectedRound if the probabilities are no distribution, which depends on noisy
-    values only.
+    """Return the model with these shares. Raises RejectedRound if the shares are no probability distribution. Whether this
+    happens depends on noisy values only.
     """
     if not (np.isfinite(shares).all() and shares.sum() > 0):
         raise RejectedRound("the networks learned no table")
@@ -345,8 +343,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """For each draw, return the products of the shares over all columns. The array has the shape (draws, product of the numbers
-    of bins). The first column varies slowest.
+    """For each draw, multiply the shares of all columns. Return an array with the shape (draws, product of the numbers of
+    bins). The first column varies slowest.
     """
     whole = np.ones((len(chunk), 1))
     for column in columns:
@@ -378,8 +376,8 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Frequencies:
-    """The noisy public frequencies of bins. For each column, `columns` has the shares of its bins. All shares are above 0, and
-    their sum is 1.
+    """The noisy, public frequencies of bins. For each column, `columns` contains the shares of its bins. All shares are above
+    0, and those of a column sum to 1.
     """
 
     columns: tuple[np.ndarray, ...]
@@ -405,8 +403,7 @@ class Frequencies:
         return Conditions(columns=columns, bins=bins)
 
     def raked(self, shares: np.ndarray) -> np.ndarray:
-        """Return a table of shares that is raked to the measured frequencies of every column, by iterative proportional
-        fitting.
+        """Rake a table of shares to the measured frequencies of every column, by iterative proportional fitting, and return it.
 
         See Deming & Stephan (1940). This is post-processing. Cells with share 0 remain 0.
         """

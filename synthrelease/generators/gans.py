@@ -1,8 +1,8 @@
 """Define three families of generative adversarial networks on cell counts: dpgan, dpctgan and patectgan.
 
-docs/generators.md states why the implementations in libraries are not used. A generator network turns noise into rows, a critic
-distinguishes rows of the table from generated rows, and the two are trained against each other (`gan_networks`). The critic
-learns from the table only through noisy gradients, or noisy votes.
+docs/generators.md states why these families do not use the implementations of libraries. A generator network turns noise into
+rows, and a critic distinguishes rows of the table from generated rows. The two networks are trained against each other
+(`gan_networks`). The critic learns from the table only through noisy gradients, or noisy votes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class GradientGenerator(AdversarialGenerator):
 
     Attributes
     ----------
-    clip : the largest length of the gradient of a row; longer gradients are shortened to this length. Example: `clip = [0.1, 1,
+    clip : the largest l2 norm of the gradient of a row. Longer gradients are shortened to this norm. Example: `clip = [0.1, 1,
         5]`.
     """
 
@@ -78,7 +78,7 @@ class GradientGenerator(AdversarialGenerator):
 
 
 class DPGAN(GradientGenerator):
-    """DPGAN is a generative adversarial network. The critic of the network is trained with noisy gradients.
+    """DPGAN is a generative adversarial network whose critic is trained with noisy gradients.
 
     Examples
     --------
@@ -126,14 +126,16 @@ class DPGAN(GradientGenerator):
 
 
 class DPCTGAN(GradientGenerator):
-    """DPCTGAN is a DPGAN that generates rows for a requested bin. Rare bins are requested more often than they occur.
+    """DPCTGAN is a DPGAN that generates each row for a requested bin. In training, it requests rare bins more often than they
+    occur.
 
     Attributes
     ----------
-    measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
-    oversampling : the largest ratio between the share of a bin in the requests and its share in the rows. Within this ratio,
-        requests follow the logarithm of the bin's count, as in CTGAN. Before `clip`, the rows of the bin are weighted by the
-        ratio. With 1, bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip = 2`.
+    measured : the share of the budget with which the frequencies of all bins are measured, between 0 and 1. Example: `measured
+        = [0.05, 0.2]`. oversampling : the largest ratio between the share of a bin in the requests and its share in the rows.
+        Up to this ratio, the number of requests is proportional to the logarithm of the bin's count, as in CTGAN. The rows of
+        the bin get the ratio as weight, before `clip` is applied. With 1, bins are requested as often as they occur. Example:
+        `oversampling = [1, 2]`, `clip = 2`.
 
     Examples
     --------
@@ -197,7 +199,7 @@ class DPCTGAN(GradientGenerator):
 # released rows follow the distribution over all cells, not single draws.
 
 TABLE_LIMIT = 2**26
-"""Largest number of counts of all teachers together: 256 MiB. Preparing the votes takes twice as much memory."""
+"""Largest number of counts of all teachers together (256 MiB of memory). Preparing the votes takes twice as much memory."""
 
 _DRAWS = 2000  # Number of draws of the generator's noise with which teachers compare their rows
 
@@ -207,7 +209,7 @@ _MIRRORS = 64
 
 
 class PATECTGAN(AdversarialGenerator):
-    """PATECTGAN is a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the table.
+    """PATECTGAN is a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the rows.
 
     Attributes
     ----------
@@ -296,9 +298,7 @@ class PATECTGAN(AdversarialGenerator):
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the number of numbers in memory: the counts and votes of all teachers, and the rows that are assigned at
-        once.
-        """
+        """Return how many numbers are in memory: the counts and votes of all teachers, and the rows that are assigned at once."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
         pairs = Pairs(layout)
@@ -307,8 +307,8 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """The generator's distribution, and teachers with generated rows. The votes of these teachers are compared with the votes
-    of the private teachers.
+    """Teachers with generated rows, drawn from the generator's distribution. Their votes are compared with the votes of the
+    private teachers.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class Mirrors:
         return bins
 
     def votes(self, rows: list[np.ndarray]) -> np.ndarray:
-        """Return the (rows,) share of teachers with generated rows that vote for each row being real."""
+        """Return, for each row, the share of teachers with generated rows that vote that the row is real (rows,)."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
@@ -353,8 +353,8 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return a gradient. A step against the gradient increases the critic's scores of rows with more votes than average, and
-    decreases the other scores.
+    """Return the gradient for a training step of the critic. A step against it increases the critic's scores of rows with more
+    votes than average, and decreases the other scores.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

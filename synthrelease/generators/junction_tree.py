@@ -1,5 +1,5 @@
-"""Build junction trees, and compute exact marginals of a product of small tables without the large table (Lauritzen &
-Spiegelhalter 1988).
+"""Build junction trees, and compute exact marginals of a product of small tables without computing the whole product (Lauritzen
+& Spiegelhalter 1988).
 
 The axes of every table are its columns in increasing order. Tables contain logarithms, so impossible cells are -inf and values
 do not underflow.
@@ -47,9 +47,9 @@ class JunctionTree:
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
         """Build a tree whose cliques contain all given column sets. Every column is in some clique.
 
-        Columns are eliminated greedily: first columns whose neighbours are already connected with each other, which adds no
-        edge, then the column with the smallest clique. So the cliques of a chordal graph are kept. The tree is a maximum
-        spanning tree by the size of the separators (Jensen & Jensen 1994).
+        Columns are eliminated greedily. First come columns whose neighbours are already connected with each other, because this
+        adds no edge; then the column with the smallest clique. So the cliques of a chordal graph are kept. The tree is a
+        maximum spanning tree by the size of the separators (Jensen & Jensen 1994).
         """
         return cls._of(tuple(sizes), tuple(map(tuple, sets)))
 
@@ -121,8 +121,8 @@ class JunctionTree:
 
         Parameters
         ----------
-        potentials : one log table per clique; the mass of a cell of the whole domain is the exponential of the sum of the
-            potentials. Entries may be -inf.
+        potentials : one table of logarithms per clique. The mass of a cell of the whole domain is the exponential of the sum of
+            its potentials. Entries may be -inf.
         """
         inward, messages = list(potentials), [np.zeros(())] * len(self.cliques)
         for index in range(len(self.cliques) - 1, 0, -1):
@@ -144,8 +144,8 @@ class JunctionTree:
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
     """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges.
 
-    Pairs without a shared column come last: the first clique is then connected with every component that is not yet connected
-    with the first clique.
+    Pairs without a shared column come last: the first clique is then connected with every component that it is not yet
+    connected with.
     """
     tree, linked = list(range(len(cliques))), list[list[int]]([] for _ in cliques)
     holding = defaultdict[int, list[int]](list)
@@ -165,10 +165,10 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
     """Return the number of cells of the largest clique of `JunctionTree.of`, without building the tree.
 
-    If a clique has more than `most` cells, the result is the number of cells of the first such clique. Columns whose neighbours
-    are all connected keep this property while others are eliminated, and their cliques do not grow. So all such columns are
-    eliminated at once. A column v with a closed neighbourhood of size d has this property if the row of v in (A A) * A has the
-    sum d^2, where A is the adjacency matrix with ones on its diagonal.
+    If a clique has more than `most` cells, the result is the number of cells of the first such clique. If all neighbours of a
+    column are connected, this remains true while other columns are eliminated, and the clique of the column does not grow. So
+    all such columns are eliminated at once. A column v with a closed neighbourhood of size d has this property if the row of v
+    in (A A) * A has the sum d^2, where A is the adjacency matrix with ones on its diagonal.
     """
     linked = np.eye(len(sizes), dtype=np.float32)
     links = {(column, neighbour) for columns in sets for column in columns for neighbour in columns}

@@ -1,7 +1,8 @@
-"""Measure a fixed set of marginals with noise, and generate rows from the maximum-entropy distribution that fits them.
+"""Measure a fixed set of marginals with noise, and generate rows from the maximum-entropy distribution that fits these
+marginals.
 
-The noise is discrete Laplace or rounded Gaussian. The model is the distribution of largest entropy, or nearest to a public
-table, that matches the marginals (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
+The noise is discrete Laplace or rounded Gaussian. Of all distributions that match the marginals, the model is the one with the
+largest entropy, or the one nearest to a public table (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _DONORS = 1_000  # Smallest number of drawn rows from which rows of rare bins ma
 
 @dataclass(frozen=True, kw_only=True)
 class WithRareBins:
-    """A model of the rows in the measured tables, together with the noisy numbers of rows in rare bins.
+    """A model of the rows that are in measured tables, together with the noisy numbers of rows in rare bins.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class WithRareBins:
     n : the number of rows that this model describes.
     bins : the rare bins, with the noisy number of rows of each bin.
     plausibility : the rules for all rows.
-    ordered : per column, the number of its first bins that are ordered; empty if no column is ordered.
+    ordered : per column, how many leading bins are ordered; empty if no column is ordered.
     """
 
     rest: Model
@@ -76,11 +77,11 @@ class WithRareBins:
     ordered: tuple[int, ...]
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows. The share of each rare bin follows its noisy count.
+        """Draw n rows. The share of each rare bin follows its noisy count.
 
         Raises
         ------
-        RejectedRound : when the rules allow none of the drawn rows in a rare bin.
+        RejectedRound : when a rare bin needs rows, but the rules allow no drawn row in this bin.
         """
         whole = self.n + sum(rare.value for rare in self.bins)
         numbers = [(rare.value * n + int(generator.integers(whole))) // whole for rare in self.bins]
@@ -121,27 +122,26 @@ class MarginalsGenerator(MeasuringGenerator):
 
     Attributes
     ----------
-    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables. "all
-        2-way" names every table of two columns. "all 2-way with sex" names every table of two columns that contains sex.
-        "age:(region + sex)" is short for age:region + age:sex. A number in front of a table is its weight (default 1). Each
-        table gets a share of the budget: its weight divided by the sum of all weights. After "by cells:", each weight is
-        multiplied by the square root of the table's number of cells. For a single column, the number of cells is first
-        multiplied by (D - 1) / 2, where D is the number of columns. A table of weight 0 is not measured; the model takes
-        the association of its columns from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex +
-        income) + all 1-way"`.
-    only_measured : further tables that are measured but not used by the model. Criteria with answered_by = "measurements" and
-        readers of published noisy tables use them. All tables share the budget by their weights. Example: `only_measured =
-        "birth_sex:birth_weight + 0.5 birth_month"`.
-    prior : a public file with the columns of the private file; its path is relative to the configuration. The model is the
-        distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = {
-        release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
+    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way"
+        names every table of two columns. "all 2-way with sex" names every table of two columns that contains sex. "age:(region
+        + sex)" is short for age:region + age:sex. A number in front of a table is its weight (default 1). Each table gets a
+        share of the budget: its weight divided by the sum of all weights. If the formula begins with "by cells:", each weight
+        is multiplied by the square root of the table's number of cells. For a single column, this number is first multiplied by
+        (D - 1) / 2, where D is the number of columns. A table of weight 0 is not measured; the model takes the association of
+        its columns from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
+    only_measured : further tables that are measured, but that the model does not use. They are for criteria with answered_by =
+        "measurements", and for readers of published noisy tables. All tables share the budget by their weights. Example:
+        `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    prior : a public file with the columns of the private file, as a path relative to the configuration. Of all distributions
+        that match the measurements, the model is the one nearest to this file. A wrong prior costs accuracy, never privacy.
+        `prior = { release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
         "../public.csv"`.
-    prior_weight : the weight of the prior in the fit, as a number of records. Without `prior`, the prior is the uniform
-        distribution. Example: `prior_weight = [100, 1000]`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. Even drawing adds almost
-        no error to the tables of the model and costs no epsilon. It helps if there are many columns or rare bins. Without this
-        setting, the program rounds all expected counts if there are few columns, and draws rows at random if there are many
-        columns. Example: `draw = "evenly"`.
+    prior_weight : how many records the prior counts for in the fit. Without `prior`, the prior is the uniform distribution.
+        Example: `prior_weight = [100, 1000]`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon and
+        adds almost no error to the tables of the model. It helps if there are many columns or rare bins. Without this setting,
+        the program rounds all expected counts if there are few columns, and draws rows at random if there are many columns.
+        Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -182,9 +182,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Return the rare bins, whose rows are in no table and no sum. The result is empty unless a family defines rare
-        bins.
-        """
+        """Return the rare bins, whose rows are in no table and no sum; empty unless a family has rare bins."""
         return ()
 
     def agreeing(self, layout: Layout) -> AgreeingPairs:
@@ -194,8 +192,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
         """Return the columns, in order, of every table and every sum of the model.
 
-        If the pairs of all agreements would exceed the size of a clique, they are excluded. The model then uses the strongest
-        pairs by their noisy values.
+        If the pairs of all agreements would make a clique too large, they are excluded. The model then uses the pairs that are
+        strongest in their noisy values.
         """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
         every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
@@ -205,8 +203,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return the share of the budget of every table, by the columns of the table in order. The share is 0 for a table that
-        is not measured.
+        """Return, for every table, its share of the budget, by the columns of the table in order. The share is 0 for a table
+        that is not measured.
 
         The shares of tables and sums together add up to 1.
         """
@@ -328,7 +326,9 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the budget of all agreements and counts of columns: the sum of the budgets for the tables of these pairs."""
+        """Return the budget for all agreements and counts of columns. It is the sum of the budgets that the tables of these
+        pairs would get.
+        """
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
 
@@ -356,7 +356,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit: steps of the optimiser times the cells of all cliques.
+        """Return the estimated seconds of a fit. They are proportional to the steps of the optimiser times the cells of all
+        cliques.
 
         With less noise relative to the counts, more steps are needed. A fit to agreements alone needs few steps (17 columns
         take 1 s, 22 columns 20 s).
@@ -390,15 +391,16 @@ class RareBinsGenerator(MarginalsGenerator):
     Attributes
     ----------
     rare_bins : bins whose rows are counted separately, at no further cost. The count of a rare bin gets half of the whole
-        budget. Rows in rare bins are in no measured table or sum. The other columns of these rows are drawn as in rows of the
-        neighbouring bin, so associations of the rare bin are lost. For each bin on which the column is measured, write 1 if the
-        bin is rare and 0 if not. A row in several rare bins counts only in the first of these bins, so name the rarest bin
-        first. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
-    pairs : "agreements" measures all pairs of columns with two bins in one step. This setting counts the rows in which the two
-        columns of a pair have the same bin, and the rows in the second bin of each column. All these counts together get the
-        budget that the tables of the pairs would get. But they have less noise than these tables: with 20 columns about 0.7
-        times as much, or 0.4 times with Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names;
-        with more columns, it uses the strongest pairs. Measurements are not published. Example: `pairs = "agreements"`.
+        budget. Rows in rare bins are in no measured table or sum. The other columns of a row in a rare bin are copied from rows
+        in neighbouring bins, so associations of the rare bin are lost. For each bin of the measured column, write 1 if the bin
+        is rare and 0 if not. A row in several rare bins is counted only in the first of these bins, so name the rarest bin
+        first. With this setting, the release cannot publish its measurements. Example: `rare_bins = "parity[0 0 0 1] + age[1 0
+        0]"`.
+    pairs : "agreements" measures all pairs of columns with two bins together. It counts the rows in which the two columns of a
+        pair have the same bin, and the rows in the second bin of each column. All these counts together get the budget that the
+        tables of the pairs would get, but they have less noise: with 20 columns about 0.7 times as much, or 0.4 times with
+        Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names; with more columns, it uses the
+        strongest pairs. With this setting, the release cannot publish its measurements. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)
@@ -441,22 +443,22 @@ class RareBinsGenerator(MarginalsGenerator):
 
 
 class Marginals(RareBinsGenerator):
-    """The generator measures a fixed set of tables with Laplace noise. The model is the distribution of largest entropy that
+    """The generator measures a fixed set of tables with Laplace noise. Its model is the distribution of largest entropy that
     matches these tables.
 
     Attributes
     ----------
     sums : sums of scores to measure. The bins of a row determine its public score. The program measures the total score of all
-        rows as one number, and the model matches this number. "parity[0 0 0 1]" counts the rows in the last of four bins.
-        "age[-20..20]:weight[-2 0 3]" multiplies the scores of two columns. The scores of age are evenly spaced from -20 to 20.
-        A column needs one score for each bin on which it is measured; a coarser bin gets the mean score. "age(15..90 -
-        40):income(0..9000)" multiplies the rows' exact values of age and income. Both values are first clipped to the limits,
-        and 40 is subtracted from age. The model uses representative values in place of exact values. So means and regression
-        lines of the released table are close to the means and regression lines of the file. `within -60..60` after a sum clips
-        the score of each row: a narrow range needs less noise. A number in front of a sum is its weight, as in `tables`. The
-        sensitivity of a sum is its highest score minus its lowest score. Sums in braces are measured with a common noise. Each
-        of m such sums has sqrt((m + 1)(m + 2) / 6) times the noise that a single sum of this weight would have. Example: `sums
-        = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+        rows as one number, and the model matches this number. "parity[0 0 0 1]" counts the rows in the last of four bins. In
+        "age[-20..20]:weight[-2 0 3]", the score of a row is the product of the scores of two columns; the scores of age are
+        evenly spaced from -20 to 20. A column needs one score for each measured bin; a coarser bin gets the mean score. In
+        "age(15..90 - 40):income(0..9000)", the score of a row is the product of its exact age and income. Both values are first
+        clipped to the limits, and 40 is subtracted from age. In the model, representative values take the place of exact
+        values. So means and regression lines of the released table are close to those of the file. `within -60..60` after a sum
+        clips the score of each row: a narrow range needs less noise. A number in front of a sum is its weight, as in `tables`.
+        The sensitivity of a sum is its highest score minus its lowest score. Sums in braces share one noise vector. With m sums
+        in braces, each sum has sqrt((m + 1)(m + 2) / 6) times the noise that a single sum of this weight would have. Example:
+        `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -493,13 +495,13 @@ class Marginals(RareBinsGenerator):
         Privacy
         -------
         The measurements are eps-DP with eps = pure_epsilon(charge); neighbours replace one record. The choice of tables is
-        public. Replacing one record decreases one count and increases another in each table. So the l1 sensitivity of a
-        table is 2, and discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. A sum of public integer scores
-        changes by at most the highest minus the lowest score, so discrete Laplace noise with this difference / eps_i as its
-        scale makes it eps_i-DP (theory 12.12, scored sums). If the sums of a group share one noise and each has at most
-        this sensitivity, all of them together are eps_i-DP (theory 9.18, one noise for many numbers). The eps_j and eps_i
-        add up to eps (sequential composition). Rare bins that are counted separately add no cost (theory 12.14, bins
-        counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
+        public. Replacing one record decreases one count and increases another in each table. So the l1 sensitivity of a table
+        is 2, and discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. A sum of public integer scores changes by at
+        most the highest minus the lowest score, so discrete Laplace noise with this difference / eps_i as its scale makes it
+        eps_i-DP (theory 12.12, scored sums). If the sums of a group share one noise vector, and each has at most this
+        sensitivity, all of them together are eps_i-DP (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to
+        eps (sequential composition). Rare bins that are counted separately add no cost (theory 12.14, bins counted apart).
+        Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 
@@ -530,8 +532,8 @@ class GaussianTables(MarginalsGenerator):
 
 
 class GaussianMarginals(GaussianTables, RareBinsGenerator):
-    """The generator measures a fixed set of tables with Gaussian noise. If there are many tables, each table has far less noise
-    than with Laplace noise. The guarantee needs a delta.
+    """The generator measures a fixed set of tables with Gaussian noise. With many tables, each table has far less noise than
+    with Laplace noise. The guarantee has a delta.
 
     Examples
     --------

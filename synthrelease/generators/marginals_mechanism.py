@@ -15,9 +15,9 @@ Rare bins that are counted separately have no additional cost: each of their row
 middle score to every sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes one
 count by 1, which uses half of the budget (theory 12.14, bins counted apart).
 
-Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget. A replaced record
-that changes in m of d columns changes m counts, and an agreement only if exactly one column of the pair changes (theory 12.17,
-agreements of pairs).
+Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget. If a replaced
+record changes in m of d columns, m counts change. An agreement changes only if exactly one column of the pair changes (theory
+12.17, agreements of pairs).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def measured(
     agreeing: tuple[AgreeingPairs, Fraction],
     entropy: SystemEntropy,
 ) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...], NoisyAgreements | None]:
-    """Measure every table and every sum at its own epsilon or rho, the rare bins, and the agreements of pairs.
+    """Measure every table and every sum at its own epsilon or rho. Also measure the rare bins, and the agreements of pairs.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def measured(
     kind : the kind of noise.
     sums : the sums to measure, without values.
     bins : the rare bins that are counted separately.
-    budget : the cost of all tables, sums and agreements together.
+    budget : the total cost of all tables, sums and agreements.
     agreeing : the pairs that are measured as agreements, and the cost of these agreements.
     """
     rest = without(counts, bins)
@@ -77,7 +77,7 @@ def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
     """Return the noisy number of rows of each rare bin. Each number is measured at half of the budget. A row in several rare
-    bins counts only in the first of them, so replacing a record changes at most two counts, each by 1.
+    bins is counted only in the first of them. So replacing a record changes at most two counts, each by 1.
     """
     if not bins:
         return ()
@@ -114,10 +114,10 @@ def measure_agreements(
     Privacy
     -------
     The measurements are eps-DP or sqrt(2 rho)-Gaussian, where eps or rho is the part of the budget; neighbours replace one
-    record. A record that changes in m columns changes m counts, each by 1. The record also changes the agreement of a pair
-    by 1 if exactly one column of the pair changes. The noise is independent, so the total loss is the sum of the single
-    losses. In units of part / `price`, each changed count loses `ratio` and each changed agreement loses 1. The sum is at
-    most `price`.
+    record. A record that changes in m columns changes m counts, each by 1. The record also changes the agreement of a pair by 1
+    if exactly one column of the pair changes. The noise is independent, so the total loss is the sum of the single losses. In
+    units of part / `price`, the loss of each changed count is `ratio`, and the loss of each changed agreement is 1. The sum is
+    at most `price`.
     """
     if not agreeing.pairs:
         return None
@@ -137,7 +137,7 @@ def measure_agreements(
 def measure_sums(
     counts: Counts, requested: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0
 ) -> tuple[NoisySum, ...]:
-    """Measure every sum, with a separate noise or with one noise for a group of successive sums.
+    """Measure every sum. A sum has its own noise, or shares one noise vector with the successive sums of its group.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum. A sum of exact values is computed from the finest cells of the table; a sum of scores of bins is
+    """Return the exact sum. A sum of exact values is computed from the atomic cells of the table. A sum of scores of bins is
     computed from the marginal table of its columns.
     """
     if scored.own is None:

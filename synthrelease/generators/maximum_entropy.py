@@ -1,12 +1,13 @@
-"""Fit the distribution of largest entropy, or nearest to a public table, to noisy marginals. All of this is post-processing.
+"""Fit a distribution to noisy marginals: the one with the largest entropy, or the one nearest to a public table. All of this is
+post-processing.
 
 The fit minimises, over all distributions p on the plausible cells,
 
     weight * KL(p || prior) + sum over measured cells of (n p(cell) - y)^2 / (2 variance),
 
-where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell). So it is
-represented on a junction tree of the measured tables and the plausibility rules; cells that a rule excludes are exact zeros.
-The dual problem in the parameters is convex and smooth. Proportional fitting approaches the solution in a number of sweeps that
+where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell). So a junction
+tree of the measured tables and the plausibility rules represents the solution. Cells that a rule excludes are exact zeros. The
+dual problem in the parameters is convex and smooth. Proportional fitting approaches the solution in a number of sweeps that
 does not grow with n (`ProportionalFit`); L-BFGS then reaches the stated precision where necessary.
 """
 
@@ -51,9 +52,7 @@ _TABLE_PRECISION = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target table of some columns. A target table has counts, with one axis per column, and the noise variances of the
-    counts (> 0).
-    """
+    """A target table of some columns: counts, with one axis per column, and the noise variances of these counts (> 0)."""
 
     columns: Columns
     values: np.ndarray
@@ -62,8 +61,8 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """A target sum of scores over the table of some columns. A target sum has the score of every cell, the noisy sum, and the
-    noise variance of the sum (> 0).
+    """A target sum of scores over the table of some columns: the score of every cell, the noisy sum, and the noise variance of
+    the sum (> 0).
     """
 
     columns: Columns
@@ -77,8 +76,8 @@ def consistent(
 ) -> tuple[list[np.ndarray], list[float]]:
     """Return consistent values of all targets and sums. The values are changed as little as possible in units of their noise.
 
-    The result is consistent and adds up to n. The result has negative cells only where an empty cell fits best. The sum of
-    columns that no target contains is not changed.
+    The results are consistent, and each table adds up to n. Cells are negative only where an empty cell fits best. If no target
+    table contains the columns of a sum, this sum is not changed.
 
     Parameters
     ----------
@@ -89,9 +88,9 @@ def consistent(
     Fix a set of cells that are known to be 0. For every table p of mass n that is 0 in these cells, consider the sum of (p -
     y)^2 / variance over the other cells. By the normal equations, replacing y by the least-squares solution (with these cells
     known to be 0) changes this sum only by a constant. So a fit to the solution is a fit to y. The set of cells is searched as
-    in non-negative least squares (Lawson & Hanson 1974). A negative cell is added to the set. The other cells and the
-    measured value of a cell in the set together give a number for this cell. If the number is positive, the cell leaves the
-    set. Otherwise the function returns this number for the cell.
+    in non-negative least squares (Lawson & Hanson 1974). A negative cell is added to the set. For a cell in the set, a number
+    follows from the other cells and from its measured value. If this number is positive, the cell leaves the set. Otherwise the
+    function returns this number for the cell.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])
@@ -231,7 +230,7 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """Return, for each cell of the table of `columns`, the (cells,) cell of the table of `part` that contains it."""
+    """Return, for each cell of the table of `columns`, which cell of the table of `part` contains it (cells,)."""
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
@@ -278,17 +277,17 @@ class Tilt:
         return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
 
     def aim_at(self, value: float) -> None:
-        """Use this value, which is consistent with other targets, instead of the measured value."""
+        """Replace the measured value, as target of the sum, by this value, which is consistent with other targets."""
         self.aim = value
 
     @property
     def original_parameter(self) -> float:
-        """Return the parameter that gives the same table with the measured value as target."""
+        """Return the parameter that gives the same table if the measured value is the target."""
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the factors by which to multiply the shares of the cells, and the change of the sum divided by its tolerance.
-        The factors have an arbitrary common constant.
+        """Return the factors by which the shares of the cells must be multiplied, up to a common constant. Also return the
+        change of the sum divided by its tolerance.
 
         Parameters
         ----------
@@ -345,7 +344,7 @@ _FAIR, _WITHIN, _STALLED = 2.0, 10, 0.95
 _LARGE = 2**15  # Number of cells from which `summed_onto` uses a faster order of summation
 
 LOWEST = -30.0
-"""Smallest value of a parameter: a cell whose share is multiplied by exp(-30) gets no row."""
+"""Smallest value of a parameter. A cell whose share is multiplied by exp(-30) gets no row."""
 
 _FLOOR = 1e-200  # Smallest share of a possible cell: a share of exactly 0 could never increase again
 
@@ -356,7 +355,7 @@ class ProportionalFit:
     Parameters
     ----------
     tree : the junction tree; every target lies inside a clique.
-    base : one log table per clique, -inf where a cell is impossible; at least one cell must be possible.
+    base : one table of logarithms per clique, with -inf for impossible cells. At least one cell must be possible.
     targets : the tables to fit.
     n : the number of rows.
     weight : the weight of the prior, as a number of records.
@@ -407,8 +406,8 @@ class ProportionalFit:
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Sweep until the changes of cells are within their tolerances, or within twice their tolerances if more sweeps do not
-        help.
+        """Sweep until the changes of all cells are within their tolerances. If more sweeps do not help, twice the tolerances
+        are accepted.
 
         Parameters
         ----------
@@ -440,7 +439,9 @@ class ProportionalFit:
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """Return the parameters that give the same table with the original targets, before these were made consistent."""
+        """Return the parameters that give the same table if the targets are the original targets, before they were made
+        consistent.
+        """
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
             for mask, table, target, aim, ridge in zip(
@@ -538,7 +539,7 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
     """Return for every cell the solution l of counts * exp(l - old) + ridge * l = aim.
 
     The solution is aim / ridge - w, where w is a value of the Wright omega function. For large w, this difference would lose
-    precision. Then l is computed from the new count, which is ridge * w.
+    precision. In this case l is computed from the new count, which is ridge * w.
     """
     from scipy.special import wrightomega
 
@@ -602,8 +603,8 @@ def maximum_entropy(
     weight : the weight of the prior, as a number of records, > 0.
     exact : whether the tables are exact tables of **public** rows, which are consistent.
     evenly : how rows are drawn from the network (`BayesianNetwork`).
-    given : cells that are excluded after the fit, so that rows come from the other cells; its columns are one of the sets of
-        `structure`. None means that all rows are kept.
+    given : a rule whose cells are excluded after the fit, so that rows come from the other cells. The columns of this rule must
+        be one of the sets of `structure`. None means that all rows are kept.
 
     Raises
     ------
@@ -635,7 +636,8 @@ _LAST = ContextVar[dict[object, list[np.ndarray]] | None]("parameters of the las
 def warm_starts() -> Iterator[None]:
     """Start each fit from the parameters of the last fit to the same tables. Only for repeated fits to **public** rows.
 
-    The solution is unique, so a fit differs from a fit with zeros as start only within its tolerance. It needs fewer sweeps.
+    The solution is unique. So the result differs from a fit that starts from zeros only within the tolerance, but the fit needs
+    fewer sweeps.
     """
     token = _LAST.set({})
     try:
@@ -693,8 +695,8 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The parameters of one measured table. A measured table has a clique, the positions of its parameters among all
-    parameters, and its possible cells.
+    """The parameters of one measured table: its clique, the positions of its parameters among all parameters, and its possible
+    cells.
     """
 
     columns: Columns
@@ -705,8 +707,8 @@ class _Block:
 
 
 class _Dual:
-    """The dual problem of the fit. The dual problem is smooth and convex, with one parameter for each possible measured cell,
-    sum and agreement.
+    """The dual problem of the fit. It is smooth and convex, and has one parameter for each possible measured cell, each sum and
+    each agreement.
 
     f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
     p - y/n + r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
@@ -785,7 +787,7 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Return all parameters in scaled form, and set `root`, which scales the parameters of agreements by their curvature.
+        """Set `root`, which scales the parameters of agreements by their curvature, and return all parameters in scaled form.
         Return None if the curvature is not numerically positive definite.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
@@ -836,7 +838,9 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, gradient: np.ndarray) -> bool:
-        """Return whether every measured cell is empty or differs from its target by at most its tolerance; False for NaN."""
+        """Return whether the search has converged: every measured cell is empty, or differs from its target by at most its
+        tolerance. Return False for NaN.
+        """
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 

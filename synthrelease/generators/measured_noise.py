@@ -1,4 +1,5 @@
-"""Compute public properties of the noise of measurements: distributions, variances and limits, for counts and weighted sums.
+"""Compute public properties of the noise in measurements: its distribution, variance and limits, for counts and for weighted
+sums.
 
 The noise of a count is a whole number with a distribution that is symmetric around 0.
 """
@@ -17,7 +18,9 @@ import numpy as np
 from synthrelease.privacy.grids import gaussian_scale, laplace_sd
 
 TABLE_CHANGE = 2
-"""Sensitivity of a table, l1 norm and squared l2 norm: replacing a record decreases one count and increases another by 1."""
+"""Sensitivity of a table, in l1 norm and in squared l2 norm: replacing a record decreases one count by 1 and increases another
+count by 1.
+"""
 
 _ROUNDED_UP = 1e-9  # Relative bound on the rounding of a scale: the scale of drawn noise is the exact scale, rounded up
 
@@ -53,7 +56,7 @@ class _Noise:
 
     @property
     def rounded_up(self) -> Self:
-        """Return the same distribution with a scale that is an upper bound of the scale of the drawn noise."""
+        """Return the same distribution with a slightly larger scale, which is an upper bound on the scale of the drawn noise."""
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
 
@@ -95,7 +98,7 @@ class DiscreteLaplace(_Noise):
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of the h >= 0 for which E[e^(h z)] is finite."""
+        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
@@ -165,7 +168,7 @@ class RoundedGaussian(_Noise):
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of the h >= 0 for which E[e^(h z)] is finite."""
+        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
         return math.inf
 
     def limit(self, risk: float) -> int:
@@ -212,7 +215,7 @@ LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "ro
 # Both formulas use sums of j^p q^j, which have a closed form without subtractions. For m = 1 the noise is discrete Laplace.
 
 MOST_NUMBERS = 100
-"""Largest number of numbers that may share one noise. With more numbers, the sums below could overflow."""
+"""Largest number of values that may share one noise vector. With more values, the sums below could overflow."""
 
 # Relative increase of scales and probabilities in a limit: more than the rounding errors of hundreds of operations.
 _CUBE_ROUNDED_UP = 1e-9
@@ -237,8 +240,8 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z| > t] <= risk, for one of `together` numbers that share one noise. One number has discrete
-    Laplace noise.
+    """Return a t with Pr[|z| > t] <= risk, for one of `together` numbers that share one noise vector. A single number has
+    discrete Laplace noise.
     """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
@@ -307,7 +310,7 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noise terms. The noise terms are the noise of all published cells, and the noise of the number of kept rows.
+    """Independent noise terms: the noise in all published cells, and the noise in the number of kept rows.
 
     Attributes
     ----------
@@ -350,8 +353,8 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise:
-    """One noise that many numbers share, at a scale so large that it is treated as continuous (theory 9.18, one noise for many
-    numbers).
+    """One noise vector that many numbers share, treated as continuous because its scale is large (theory 9.18, one noise for
+    many numbers).
 
     The radius k has a gamma distribution with shape size + 1. Given the radius, every entry is uniform between -k and k.
 
@@ -414,9 +417,9 @@ def half_width(
     """Return a t with Pr[|Z| <= t] >= confidence, where Z is the weighted sum of noises plus a normal error.
 
     Because Z is symmetric, the probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, where the
-    characteristic function phi is known (theory 13.5, limits of noise). The probability is computed for Z + U, with U uniform
-    within half of the largest weight w, so that the distribution is continuous. Since |Z| <= |Z + U| + w/2, w/2 is added to the
-    limit.
+    characteristic function phi is known (theory 13.5, limits of noise). So that the distribution is continuous, the probability
+    is computed for Z + U, where U is uniform between -w/2 and w/2, and w is the largest weight. Since |Z| <= |Z + U| + w/2, w/2
+    is added to the limit.
 
     Parameters
     ----------
@@ -456,8 +459,8 @@ def half_width(
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
-    """Return the smallest t at which the sum of parts * sin(angles * t) reaches `probability`. The result has the precision
-    `_EXACT` and is at most half of the period.
+    """Return the smallest t at which the sum of parts * sin(angles * t) reaches `probability`, with the precision `_EXACT`. The
+    result is at most half of the period.
 
     The sum is a distribution function, so it increases. The search uses secants through the last two values, and bisection if a
     secant fails. Each secant goes slightly beyond its root, so that the interval shrinks from both sides.

@@ -1,5 +1,6 @@
-"""Represent noisy measurements (tables, sums, rare bins), which may be merged, shared by rounds and published. Parse
-formulas of tables."""
+"""Represent noisy measurements (tables, sums, rare bins). They can be merged to coarser bins, shared by rounds, and published.
+Also parse formulas of tables.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from synthrelease.settings.base import Mistake
 # The noise of tables of areas on each level, and a division of the budget by wanted errors. All of this is public.
 
 Table = TypeVar("Table", bound=Hashable)
-"""The key of a table, which is the positions or the names of the columns of the table."""
+"""The key of a table: the positions or the names of its columns."""
 
 # Shares are fractions with a denominator of about this size times the number of tables, so that they are exact.
 _AREA_GRID = 10**6
@@ -42,9 +43,10 @@ class AreaNoise:
     ----------
     column : the column of the areas.
     areas : the number of areas.
-    rows : standard deviation of the number of rows of one area, from all tables of this level and of the levels below.
-    cell : standard deviation of one count in the most accurate table of this level.
-    cells : the number of cells of this table for each area.
+    rows : standard deviation of the noise in the number of rows of one area, estimated from all tables of this level and of the
+        levels below.
+    cell : standard deviation of the noise in one count of the most accurate table of this level.
+    cells : the number of cells that this table has for each area.
     """
 
     column: str
@@ -69,9 +71,9 @@ def area_noise(
 ) -> tuple[AreaNoise, ...]:
     """Return the noise of every level that has a table. The largest areas come first.
 
-    The number of rows of an area is estimated in two ways: from each table of its level, as the sum of the area's cells, and
-    from the tables of the level below, as the sum over the areas in it. Independent estimates are weighted by their precision.
-    The public total number of rows is not used; this loses accuracy only if there are few areas.
+    The number of rows of an area is estimated in two ways: from each table of its level, as the sum of the area's cells; and
+    from the tables of the level below, as the sum over the smaller areas in it. Independent estimates are weighted by their
+    precision. The public total number of rows is not used; this loses accuracy only if there are few areas.
 
     Parameters
     ----------
@@ -98,14 +100,15 @@ def area_noise(
 
 
 def power_of(noise: type[CountNoise]) -> float:
-    """Return the exponent p such that budgets are proportional to (cells / wanted error)^p (theory 12.13, areas within
-    areas).
+    """Return the exponent p of the best division of a budget: the parts are proportional to (cells / wanted error)^p (theory
+    12.13, areas within areas).
     """
     return 1.0 if noise.cost == "rho" else 2 / 3
 
 
 def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
-    """Return the shares of a budget that minimise the sum over tables of (relative error of a mean cell / wanted error)^2.
+    """Divide a budget among tables, and return the shares. They minimise the sum over tables of (relative error of a mean cell
+    / wanted error)^2.
 
     A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum of (c_t / (n w_t))^2 /
     rho_t is smallest for rho_t in proportion to c_t / w_t. With Laplace noise of variance 8 / eps_t^2 the minimum is at eps_t
@@ -136,8 +139,9 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
 # Markov's inequality for e^(h sum), for which every h gives a valid limit.
 
 Parts = tuple[tuple[CountNoise, int, int], ...]
-"""The parts (z, w, k) of a sum. Each part has the distribution of the noise, an integer weight above 0, and the number of noise
-terms with this distribution."""
+"""The parts (z, w, k) of a sum: a noise distribution z, an integer weight w above 0, and the number k of noise terms with this
+distribution and weight.
+"""
 
 _TRIED = 400  # Number of values of h that are tried. Each value of h gives a valid limit.
 
@@ -186,8 +190,8 @@ def _markov(parts: Parts, risk: float) -> int:
 
 
 def _on_grid(parts: Parts, risk: float, points: int) -> int:
-    """Return the smallest t at which the distribution of the sum has at most the risk beyond t. The distribution is folded
-    onto `points` grid points.
+    """Return the smallest t that the absolute sum exceeds with at most the probability `risk`. The distribution of the sum is
+    folded onto `points` grid points.
     """
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
@@ -206,7 +210,7 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
 # bins counted apart).
 
 SHARE = Fraction(1, 2)
-"""Share of the budget of all tables and sums with which each rare bin is counted, without a further charge."""
+"""Each rare bin is counted with this share of the budget of all tables and sums, without a further charge."""
 
 _FIELD = "rare_bins"
 _EXPECTED = (
@@ -239,8 +243,8 @@ class NoisyBin:
     Attributes
     ----------
     of : the rare bin.
-    value : the count plus noise. The noisy number is limited to at least 0. Together with the earlier counts, it is at most the
-        number of all rows.
+    value : the count plus noise, at least 0. The sum of this value and of earlier rare bins' values is at most the number of
+        all rows.
     """
 
     of: RareBin
@@ -248,7 +252,7 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return the noisy rare bins after merging bins. Each new bin contains only rare bins, or no rare bin. This is
+    """Return the noisy rare bins after bins are merged. Each new bin must contain only rare bins, or no rare bin. This is
     post-processing.
     """
     values = dict[RareBin, int]()
@@ -282,8 +286,8 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Yield the mistakes in a list of rare bins. Mistakes are unknown columns, wrong numbers of scores, or a column with rare
-    bins only.
+    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, and columns that have only rare
+    bins.
     """
     factors = read_bins(text)
     if mistakes := [mistake for factor in factors for mistake in ScoredSum(factors=(factor,)).mistakes(layout)]:
@@ -297,7 +301,9 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
 # Formulas name tables, as in "age:(region + sex) + 2 all 2-way".
 
 BY_CELLS = "by cells:"
-"""The start of a formula in which each table's weight is also multiplied by `weight_of`, which depends on the table's cells."""
+"""If a formula starts with this text, the weight of each table is also multiplied by `weight_of`, which depends on the table's
+number of cells.
+"""
 _NAME = r"(?:(?:first|other)\.)?\w+"
 _WEIGHT, _TABLE = r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?", rf"{_NAME}(?:\s*:\s*{_NAME})*"
 _TERM = re.compile(rf"{_WEIGHT}(?:all\s+(?P<ways>[1-9])-way(?:\s+with\s+(?P<one>{_NAME}))?|(?P<columns>{_TABLE}))")
@@ -310,8 +316,8 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
     For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal weights,
     a table of two cells would cost as much as a table of a thousand cells. With Laplace noise, the square root minimises the
     total noise of all cells. With Gaussian noise, the power 2/3 would minimise the noise, but it preserves no more
-    associations. The error of a single column is also an error of its D - 1 pairs, each of which has two columns. If most
-    columns are nearly constant, this is the largest part of the error.
+    associations. The error of a single column is also a part of the error of its D - 1 pairs, each of which has two columns. If
+    most columns are nearly constant, it is the largest part.
 
     Parameters
     ----------
@@ -325,12 +331,12 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaTerm:
-    """One term of a formula, with a weight: the table of some columns, or all tables of `ways` columns (that contain
-    `columns`).
+    """One term of a formula, with a weight: the table of some columns, or all tables of `ways` columns. If `columns` is given,
+    these tables contain it.
 
     Attributes
     ----------
-    columns : the columns of the table; for a term "all N-way", the column that all its tables contain, if any.
+    columns : the columns of the table; for a term "all N-way with COLUMN", the column that all tables of the term contain.
     ways : N for a term "all N-way", otherwise 0.
     weight : the number in front of the term.
     by_cells : whether the weight of each table is also multiplied by `weight_of`.
@@ -390,7 +396,7 @@ def unfolded(formula: str) -> str:
 
 
 def folded(terms: Sequence[FormulaTerm]) -> list[str]:
-    """Return the texts of terms, with pairs that begin with the same column joined, as in "age:(region + sex)"."""
+    """Return the texts of terms. Pairs that begin with the same column are joined, as in "age:(region + sex)"."""
     groups = dict[tuple[str, ...], list[FormulaTerm]]()
     for number, term in enumerate(terms):
         pair = len(term.columns) == 2 and not term.ways
@@ -407,7 +413,7 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
     Parameters
     ----------
-    columns : the columns of the release; without them nothing is abbreviated.
+    columns : the columns of the release. Without them the function abbreviates nothing.
     """
     left, stars = list(terms), list[str]()
     often = Counter(name for term in terms if len(term.columns) == 2 for name in term.columns)
@@ -466,7 +472,7 @@ class NoisyMarginal:
     columns : the increasing indices of the columns of the table.
     values : int64, one axis per column: counts plus independent noise.
     cost : the epsilon of the table or, with Gaussian noise, its rho.
-    cells : the number of noisy cells that are added up in each value; 1 before merging.
+    cells : how many noisy cells are added up in each value; 1 before merging.
     kind : the kind of noise, whose scale follows from the cost.
     """
 
@@ -506,8 +512,8 @@ class NoisySum:
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
     epsilon : the cost of the sum. If several sums share one noise, it is the cost of all these sums together.
-    sensitivity : largest change of the sum when a record is replaced: the highest score as measured, since the lowest score is
-        0.
+    sensitivity : largest change of the sum when a record is replaced. It is the highest measured score, because the lowest
+        score is 0.
     exact : whether `value` is the sum of `scores` over the rows plus noise. `exact` is false if bins of different scores were
         merged, or if exact values were added up.
     own : for a sum of exact values, the factors of the sum; `scores` are then computed from representative values. None for

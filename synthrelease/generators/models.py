@@ -1,7 +1,7 @@
-"""Measure the sums over rows that answer the questions in [[models]]: means, regressions, ratios, and means of groups.
+"""Measure sums over rows from which the questions in [[models]] are answered: means, regressions, ratios, and means of groups.
 
 The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of exact values
-and of their products. These sums are measured together with one noise (theory 12.16, named models), and use exact values
+and of their products. These sums are measured together with one noise vector (theory 12.16, named models), and use exact values
 instead of bins. A sum that several questions need is measured once.
 
 For means of groups, each row contributes shares to three numbers of its group (theory 12.16, named models). So all groups
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from synthrelease.privacy.charges import Charge
 
 TABLE_WEIGHT = 4
-"""In the budget, means of groups count as this number of sums that share one noise. The accuracy over all rows is then about
-the same as for such sums."""
+"""When the budget is divided, means of groups count as this number of sums that share one noise vector. Over all rows, they are
+then about as accurate as such sums.
+"""
 
 _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
@@ -56,7 +57,7 @@ class NamedModel:
         the dependent column.
     rows : the rows that the question uses.
     groups : for means of two groups, their conditions.
-    why : the steward's text on the use of the answer.
+    why : the steward's text that says what the answer is used for.
     """
 
     words: QuestionWords
@@ -80,7 +81,7 @@ class NamedModel:
 
     @property
     def group_means(self) -> GroupMeans:
-        """Return the group means that the question asks for."""
+        """Return the means of groups that the question asks for."""
         return GroupMeans(value=self.answer, rows=self.rows, by=self.words.by, groups=self.groups)
 
     @property
@@ -191,8 +192,8 @@ class Measured:
 
     @property
     def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
-        """Return the blocks of sums that share one noise, each with its epsilon. More than 100 sums need more than one
-        block.
+        """Return the blocks of sums, each with its epsilon. The sums of a block share one noise vector. More than 100 sums need
+        several blocks.
         """
         number = -(-len(self.functions) // MOST_NUMBERS)
         cut = [self.functions[index::number] for index in range(number)]
@@ -200,7 +201,7 @@ class Measured:
 
     @property
     def of_table(self) -> Fraction:
-        """Return the epsilon of the means of groups for one question."""
+        """Return the epsilon with which the means of groups of one question are measured."""
         return TABLE_WEIGHT * self._unit
 
     def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:

@@ -2,13 +2,12 @@
 
 Private: the counts of the table with the exact values of its atomic cells. Out: `NoisyModels`, public.
 
-Guarantee: eps-DP, where eps is the sum of all eps_i and eps_j; neighbours replace one record. The summed functions, with
-their conditions and limits, are public. A row adds a whole number from 0 to STEPS to a sum, which is a function of the row
-alone. So replacing a record changes each sum by at most STEPS, which is its sensitivity. One noise makes a block of sums
-eps_i-DP (theory 9.18, one noise for many numbers). For means of groups, each row contributes SHARES parts to three numbers
-of its group, or nothing. Replacing a record changes all these numbers together by at most 2 SHARES in l1 norm. So discrete
-Laplace noise of scale 2 SHARES / eps_j makes the numbers eps_j-DP (theory 12.16, named models). Costs add up by sequential
-composition.
+Guarantee: eps-DP, where eps is the sum of all eps_i and eps_j; neighbours replace one record. The summed functions, with their
+conditions and limits, are public. A row adds a whole number from 0 to STEPS to a sum, which is a function of the row alone. So
+replacing a record changes each sum by at most STEPS, which is its sensitivity. One noise vector makes a block of sums eps_i-DP
+(theory 9.18, one noise for many numbers). For means of groups, each row contributes SHARES parts to three numbers of its group,
+or nothing. Replacing a record changes all these numbers together by at most 2 SHARES in l1 norm. So discrete Laplace noise of
+scale 2 SHARES / eps_j makes the numbers eps_j-DP (theory 12.16, named models). Costs add up by sequential composition.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def measured_models(
 def noisy_totals(
     rows: Counts, functions: Sequence[RowFunction], schema: Schema, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[int, ...]:
-    """Measure the sums of some functions over the rows, with one noise. Replacing a record changes each sum by at most
+    """Measure the sums of some functions over the rows, with one noise vector. Replacing a record changes each sum by at most
     STEPS.
     """
     exact = np.array([_total(rows, function, schema) for function in functions], dtype=np.int64)

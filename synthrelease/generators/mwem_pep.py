@@ -1,4 +1,4 @@
-"""Define the families MWEM and PEP, which repeatedly measure the counting query with a large model error and correct the model.
+"""Define the families MWEM and PEP. Both repeatedly measure a counting query with a large model error, and correct the model.
 
 MWEM corrects the model by multiplicative weights, PEP by entropy projections. `CountingQueries` contains the common
 hyperparameters and the fit; each family states its guarantee and its correction.
@@ -41,14 +41,14 @@ class CountingQueries(Generator):
 
     Attributes
     ----------
-    queries : the number of queries from which the generator selects, at least `iterations`. A query is the count of one cell.
+    queries : how many queries the generator selects from, at least `iterations`. A query asks for the count of one cell.
         Example: `queries = [512, 4096]`, `iterations = 100`.
     iterations : the number of iterations. Each iteration selects and measures one query, with an equal part of the budget.
         Example: `iterations = 100`.
-    inner_updates : the number of corrections of the model in each iteration. The corrections use the measured queries with the
+    inner_updates : how often the model is corrected in each iteration. The corrections use the measured queries with the
         largest errors. Example: `inner_updates = [25, 100]`.
-    marginal : the largest number of columns of a table. The cells of all such tables are the queries. Example: `marginal = [2,
-        3]`.
+    marginal : the largest number of columns of a table. The queries are the cells of tables with at most this number of
+        columns. Example: `marginal = [2, 3]`.
     """
 
     no_draft: ClassVar[str] = (
@@ -157,8 +157,8 @@ class MWEM(CountingQueries):
 
 
 class PEP(CountingQueries):
-    """PEP stands for private entropy projection. Each iteration selects one cell with a zero-concentrated mechanism, measures
-    this cell, and corrects the model.
+    """PEP (private entropy projection) works like MWEM, but its selection and its noise are zero-concentrated. Each iteration
+    selects one cell, measures this cell, and corrects the model by an entropy projection.
 
     Examples
     --------

@@ -3,8 +3,8 @@ by level.
 
 Measurements are made as in `marginals`. The model of the other columns is the distribution of largest entropy that matches
 their tables and the sums over areas (`maximum_entropy`). The rows of the model are allotted to the areas of the highest level,
-and the rows of each area to the areas in it (`nested_model`). The TopDown algorithm of the United States census does the same
-from states to counties (Abowd et al. 2022).
+and the rows of each area to the areas in it (`nested_model`). The TopDown algorithm of the United States census also works in
+this way, from states to counties (Abowd et al. 2022).
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class NestedGenerator(MarginalsGenerator):
     ----------
     areas : the columns of areas, from the largest areas to the smallest, with ">" between them. These are the columns of
         [geography], or a single column. Each table may name one of these columns. A table without a column of areas describes
-        all rows. If the tables of an area do not determine an association, it comes from the larger area. Example: `areas =
-        "region > municipality"`.
+        all rows. If the tables of an area do not determine an association, the association of the larger area is used. Example:
+        `areas = "region > municipality"`.
     wanted : the relative error that you want for an average cell. The first number is for tables of all rows, the next numbers
         are for the tables of each level. The program divides the budget so that the sum of the squares of error / wanted is as
-        small as possible. Numbers in front of tables multiply the shares; without `wanted`, only these numbers divide the
-        budget. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
+        small as possible. Numbers in front of tables multiply their shares. Without `wanted`, the shares follow from these
+        numbers alone. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
     """
 
     counts: ClassVar[bool] = False
@@ -153,15 +153,15 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the column sets of the model of the columns other than areas. A column is given by its position among
-        these columns.
+        """Return the column sets of the model of the columns other than areas. Each column is given by its position among the
+        columns other than areas.
         """
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Return the model of the other columns with the tables of areas, after the information of all levels is combined."""
+        """Combine the information of all levels, and return the model of the other columns together with the tables of areas."""
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
@@ -202,7 +202,7 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table. Tables of areas are matched without a prior."""
+        """Return the noise of each table. The model matches tables of areas without a prior."""
         noises = super().count_noise(layout, charge)
         return {
             columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()
@@ -229,8 +229,8 @@ class NestedGenerator(MarginalsGenerator):
         return "with the numbers of rows and of cells in the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory: of sampling the other columns, of allotting the rows of an
-        area, or of the measurements.
+        """Return the estimated largest number of cells in memory. It is needed for sampling the other columns, for allotting
+        the rows of an area, or for the measurements.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
@@ -256,7 +256,8 @@ class Nested(NestedGenerator, GaussianTables):
 
 
 class NestedPure(NestedGenerator):
-    """The generator works like "nested", but with Laplace noise. The guarantee has no delta, but many tables have more noise.
+    """The generator works like "nested", but with Laplace noise. The guarantee has no delta. If there are many tables, they
+    have more noise.
 
     Examples
     --------
@@ -301,8 +302,8 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Return a table over all areas as a `NoisyMarginal`. A cell that is known to be empty gets the noise of a measured
-    cell.
+    """Return a table over all areas as a `NoisyMarginal`. For a cell that is known to be empty, the noise of a measured cell is
+    stated.
     """
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
     columns = tuple(plain.index(column) for column in table.columns)

@@ -1,9 +1,9 @@
 """Combine noisy tables of areas on several levels, and allot rows to areas level by level. All of this is post-processing.
 
 Every row of an area goes to one of the smaller areas in it, so counts add up exactly. Tables of the smaller areas are adjusted
-to add up to the rows of the larger area (`placed`), and made consistent and non-negative. The rows are then divided in equal
-proportions, which are raked to these tables (iterative proportional fitting). Whole rows are divided for one combination of
-columns after the other, and rounding errors are carried to the next combination (error diffusion).
+to add up to the rows of the larger area (`placed`), and made consistent and non-negative. The division starts from equal
+proportions, which are raked to these tables (iterative proportional fitting). Then the whole rows of one combination of columns
+after the other are divided. Rounding errors are carried to the next combination (error diffusion).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
 
     Parameters
     ----------
-    areas : the columns of areas; a rule must determine each of them from the last one.
+    areas : the columns of areas. Rules must determine each of these columns from the last column.
 
     Raises
     ------
@@ -153,7 +153,7 @@ _NEAR = 0.05  # Raking ends when no count of a table differs from its target by 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """A target table of the smaller areas in an area.
+    """A target table for the smaller areas in one larger area.
 
     Attributes
     ----------
@@ -173,11 +173,12 @@ def allotted(
     scale: float,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Return the (areas, combinations) whole numbers of rows for each area. Over the areas they add up to `counts`.
+    """Allot the rows of a larger area to its smaller areas. Return (areas, combinations) whole numbers of rows, which add up to
+    `counts` over the areas.
 
     Parameters
     ----------
-    tables : the tables of the areas in this area; their columns are positions in `bins`.
+    tables : the tables of the smaller areas in this area. Their columns are positions in `bins`.
     bins : for each column of the tables, the (combinations,) bins.
     sizes : the number of bins of each of these columns.
     counts : (combinations,) number of rows of this area, above 0.
@@ -237,7 +238,7 @@ class _WantedTable:
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """Return, for each cell of the margin, the number of its cells that may have rows."""
+        """Return, for each cell of the margin, how many of its cells may have rows."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
@@ -249,8 +250,8 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """Replace the margins of all tables on common columns by their mean, weighted by precision. Small sets of columns come
-    first.
+    """For every set of columns that several tables share, replace the margins of these tables by their mean, weighted by
+    precision. Small sets of columns come first.
 
     See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so that sums over
     areas do not change.
@@ -295,8 +296,8 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the rows scaled to the count of every combination. A combination without rows in any area is divided by the
-    shares of the areas.
+    """Scale the rows to the count of every combination. If a combination has no rows in any area, its count is divided in
+    proportion to `shares`.
     """
     reached = rows.sum(axis=0)
     scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)
@@ -349,7 +350,7 @@ class NestedModel:
     ----------
     layout : the layout of all columns.
     others : the columns other than areas, in order; the tables of areas have only such columns.
-    whole : the model of these columns; None if there are none.
+    whole : the model of the columns other than areas; None if there are no such columns.
     levels : the levels of areas, the largest areas first.
     n : the number of rows of the measured table.
     """
@@ -361,7 +362,7 @@ class NestedModel:
     n: int
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows, whose areas are drawn level by level."""
+        """Draw n rows, whose areas are drawn level by level."""
         if self.whole is None:
             bins, counts = dict[int, np.ndarray](), np.array([n])
         else:
@@ -383,8 +384,8 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Allot the rows of all cells to the areas of one level. Return the original cell, the area and the rows of every new
-        cell.
+        """Allot the rows of all cells to the areas of one level. For every new cell, return its original cell, its area and its
+        number of rows.
 
         Parameters
         ----------

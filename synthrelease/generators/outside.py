@@ -1,5 +1,6 @@
-"""Run a generator of another package. The other package gets only noisy tables and sums, so the privacy does not depend on its
-code."""
+"""Run a generator of another package. The other package gets only noisy tables and sums, so the guarantee does not depend on
+its code.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ class NoisyTables:
 
     Privacy
     -------
-    All answers together are covered by the charge of the fit, for any requests in any order, which may depend on earlier
-    answers. Shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
+    The charge of the fit covers all answers together, for any requests in any order. A request may depend on earlier answers.
+    Shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
     """
 
     def __init__(self, tables: PrivateTables, layout: Layout, n: int):
@@ -100,11 +101,11 @@ class OutsideGenerator(Generator):
 
     guarantee = "pure"
     RESERVED: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
-    """Names that determine noise and charge. A subclass that defines one of them is refused."""
+    """Names of methods and attributes that determine noise and charge. No subclass may define one of them."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:
-        """Request noisy tables from `ask`, and return a model whose `sample(n, generator)` returns exactly n rows as `Counts`
-        over `ask.layout`.
+        """Request noisy tables from `ask`, and return a model. Its method `sample(n, generator)` must return exactly n rows, as
+        `Counts` over `ask.layout`.
         """
         raise NotImplementedError
 
@@ -132,7 +133,7 @@ class OutsideGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class _Checked:
-    """A model of another package. The layout and the number of its rows are checked before use."""
+    """A model of another package. Before its rows are used, their layout and their number are checked."""
 
     model: Model
     layout: Layout

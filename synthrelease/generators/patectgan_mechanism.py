@@ -1,5 +1,5 @@
-"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real, with noise (PATE,
-Papernot et al. 2017).
+"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real, and noise is added to
+their votes (PATE, Papernot et al. 2017).
 
 Private: the counts of the table, the assignment of rows to teachers, the teachers' counts of their rows, and the exact votes.
 Out: noisy votes and noisy frequencies, public.
@@ -8,10 +8,10 @@ Guarantee: rho-zero-concentrated; neighbours replace one record. The frequencies
 an equal part of the rest. Replacing a record changes the votes of one teacher. So each of k counts of votes changes by at
 most 1, and their squared l2 sensitivity is k.
 
-Each row of the table belongs to one teacher, which is drawn uniformly and exactly, independently of everything else. So
-replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins
-of its rows, and how often pairs of bins occur beyond independence. It votes that a row is real if the row's bins and pairs are
-more frequent among its own rows than among generated rows.
+Each row of the table belongs to one teacher. This teacher is drawn uniformly and exactly, independently of everything else. So
+replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network. It counts the bins
+of its rows, and how much more often pairs of bins occur than under independence. It votes that a row is real if the row's bins
+and pairs are more frequent among its own rows than among generated rows.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Pairs:
         return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """Return the (tables, cells) surplus of rows with each pair of bins over independence. For a column with itself, return
-        the number of rows in each bin.
+        """Return the (tables, cells) surplus of each pair of bins: how many more rows have this pair than under independence.
+        For a column with itself, return the number of rows in each bin.
 
         Parameters
         ----------
@@ -88,8 +88,8 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """Return the (teachers, cells of all pairs) surplus of each teacher's counts (`Pairs.surplus`). Use it only after all
-        rows are assigned, because it is cached.
+        """Return the (teachers, cells of all pairs) surplus of each teacher's counts (`Pairs.surplus`). Use this property only
+        after all rows are assigned, because it is cached.
         """
         return self.pairs.surplus(self.tables)
 
@@ -132,7 +132,8 @@ class Teachers:
 
 
 class NoisyVotes(Budgeted):
-    """Teachers with the rows of a private table, which give noisy frequencies and noisy votes within a budget rho.
+    """Give noisy frequencies and noisy votes, within a budget rho. The votes come from teachers with the rows of a private
+    table.
 
     Privacy
     -------

@@ -44,8 +44,8 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     """Return all maximal parent sets if there are at most `limit`. Otherwise, return at most `limit` sets that a public rule
     chooses.
 
-    The rule uses a fixed sequence of orders of all columns. For each order, placed columns are added to the set in this order
-    while they fit. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
+    The rule uses a fixed sequence of orders of all columns. For each order, a set is built: placed columns that fit are added
+    in this order. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
     are the same for all columns and all choices, so that most sets stay the same when one more column is placed, and are not
     scored again.
 
@@ -59,9 +59,9 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
     Privacy
     -------
-    No private data: the result depends on the arguments alone. A private choice among these sets is as private as a choice
-    among all sets, if the arguments are public or outputs of earlier, paid choices. Then the choice for two neighbouring tables
-    is among the same sets.
+    The function uses no private data: the result depends on the arguments alone. A private choice among these sets is as
+    private as a choice among all sets, if the arguments are public or outputs of earlier, paid choices. Then the choice for two
+    neighbouring tables is among the same sets.
     """
     maximal = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
     if len(maximal) <= limit:
@@ -127,7 +127,9 @@ def _order(number: int, n_columns: int) -> tuple[int, ...]:
 
 
 MOST_PAIRS = 2048
-"""Approximate number of (parents, column) pairs that compete in a choice. Each column gets an equal share."""
+"""Approximate largest number of (parents, column) pairs that compete in a choice. Each column gets an equal share of these
+pairs.
+"""
 
 
 class PrivBayes(Generator):
@@ -136,13 +138,13 @@ class PrivBayes(Generator):
 
     Attributes
     ----------
-    flavour : the rule that limits the size of a node's table. With "theta", the average cell is at least theta times its noise.
-        With "degree", a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
-    theta : with flavour "theta", the smallest ratio of an average cell to its noise. A larger ratio gives smaller tables.
-        Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
+    flavour : how the size of a node's table is limited. With "theta", the average count of a cell is at least theta times its
+        noise. With "degree", a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
+    theta : with flavour "theta", the smallest allowed ratio of an average count to its noise. A larger ratio gives smaller
+        tables. Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
     degree : with flavour "degree", the largest number of parents of a column. Example: `degree = [1, 2]`, `flavour = "degree"`.
-    epsilon_split : the share of the budget that selects the structure, between 0 and 1; the tables get the rest. Example:
-        `epsilon_split = [0.1, 0.3]`.
+    epsilon_split : the share of the budget for the selection of the structure, between 0 and 1. The tables get the rest.
+        Example: `epsilon_split = [0.1, 0.3]`.
     selector : the mechanism that selects the structure. Example: `selector = "exponential"`.
 
     Examples
@@ -233,8 +235,8 @@ class PrivBayes(Generator):
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
         """Return the function that determines the possible parent sets of a column, given the columns already placed.
 
-        The possible sets are all maximal sets. If they exceed the column's share of `MOST_PAIRS`, the rule of `competing_sets`
-        selects among them.
+        The possible sets are all maximal sets. If there are more of them than the column's share of `MOST_PAIRS`, the rule of
+        `competing_sets` selects among them.
 
         Privacy
         -------

@@ -59,7 +59,8 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
 
 
 def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
-    """Return the same sum exactly, for up to 2^40 rows, if its terms exceed 64 bits. Each term is split into high 2^64 + low.
+    """Return the sum of `dependence_score` exactly, for up to 2^40 rows, if its terms exceed 64 bits. Each term is split into
+    high 2^64 + low.
 
     The low part is the term modulo 2^64, in [-2^63, 2^63). The remainder divided by 2^64 is a whole number, which doubles
     approximate with an error of at most (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
@@ -86,10 +87,10 @@ def _choose_structure(
 
     Privacy
     -------
-    The structure is eps-DP. The first column is drawn uniformly. Each of the d - 1 further choices gets eps / (d - 1), and
-    its scores have sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier
-    choices, because `parent_sets` gets nothing else. So two neighbours choose among the same pairs, for any earlier
-    choices. The costs of the choices add up (adaptive composition). The stored exact scores are used only by later choices.
+    The structure is eps-DP. The first column is drawn uniformly. Each of the d - 1 further choices gets eps / (d - 1), and its
+    scores have sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier
+    choices, because `parent_sets` gets nothing else. So two neighbours choose among the same pairs, for any earlier choices.
+    The costs of the choices add up (adaptive composition). Only later choices use the stored exact scores.
     """
     sizes = marginals.layout.sizes
     first = entropy.pick(len(sizes))

@@ -1,4 +1,5 @@
-"""Define projections. A projection changes a candidate before it is scored, so that no row of the released table is too rare.
+"""Define projections. A projection changes a candidate before the criteria are computed, so that no row of the released table
+is too rare.
 
 See theory 7.1, minimum count, and theory 7.2, frequent combinations.
 
@@ -24,10 +25,11 @@ from synthrelease.settings.base import SpecTable
 
 
 class Projection(SpecTable):
-    """The base class of projections: the settings of one projection, validated as in the configuration file.
+    """The base class of projections. An object has the settings of one projection from the configuration file, validated.
 
     A new projection needs one file with a subclass, one line in `PROJECTIONS`, and examples (tests/examples). The subclass
-    states its description, its guaranteed count, and whether `init` drafts it. tests/test_contracts.py checks this.
+    describes itself in words, states the count that it guarantees, and says whether `init` drafts it. tests/test_contracts.py
+    checks this.
 
     Attributes
     ----------
@@ -54,12 +56,12 @@ class Projection(SpecTable):
 
     @property
     def asked_count(self) -> int:
-        """Return the smallest number of times that each row, or each checked part of a row, occurs in a projected table."""
+        """Return how often each row, or each checked part of a row, occurs at least in a projected table."""
         raise NotImplementedError
 
     @property
     def promised_count(self) -> int:
-        """Return the smallest number of times that each whole row of a projected table occurs."""
+        """Return how often each whole row of a projected table occurs at least."""
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
@@ -75,18 +77,19 @@ class Projection(SpecTable):
 # Stricter face privacy: no combination of bins of a few columns is rare (theory 7.2, frequent combinations).
 
 MOST_CHOICES = 5_000
-"""Largest number of column sets that are checked repeatedly. This many sets are all triples of 31 columns, or all pairs of 100
-columns."""
+"""Largest number of column sets that are checked repeatedly. It allows all triples of 31 columns, or all pairs of 100 columns.
+"""
 
 
 class FrequentCombinations(Projection):
-    """Changes the table so that every combination of bins of any `columns` columns occurs often enough, or not at all.
+    """Changes the table so that every combination of bins of any `columns` columns occurs at least `minimum_count` times, or
+    not at all.
 
     Attributes
     ----------
-    columns : the number of columns of a combination. Combinations of fewer columns then occur at least as often. With many
-        columns, few rows remain, so try the setting in a rehearsal. Example: `columns = 2`.
-    minimum_count : the smallest number of times that a combination may occur. Example: `minimum_count = 5`.
+    columns : the number of columns of a combination. Combinations of fewer columns then also occur often enough. With many
+        columns, few rows remain, so try this setting in a rehearsal. Example: `columns = 2`.
+    minimum_count : how often a combination must occur, if it occurs at all. Example: `minimum_count = 5`.
 
     Examples
     --------
@@ -124,9 +127,9 @@ class FrequentCombinations(Projection):
 
         Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes other combinations rarer.
         These two steps are repeated until no combination is rare. The result is the largest sub-table without rare
-        combinations, because a dropped row cannot be in any such table. Then rows are drawn with replacement from the remaining
-        rows up to the original number, which makes no combination rarer. This is post-processing of a synthetic table, without
-        a privacy cost.
+        combinations, because no such sub-table can contain a dropped row. Then rows are drawn with replacement from the
+        remaining rows up to the original number, which makes no combination rarer. This is post-processing of a synthetic
+        table, without a privacy cost.
 
         Raises
         ------
@@ -170,9 +173,9 @@ class MinimumCount(Projection):
 
     Attributes
     ----------
-    minimum_count : the smallest number of times that a distinct row of the released table may occur. Example: `minimum_count =
+    minimum_count : how often a distinct row of the released table must occur, if it occurs at all. Example: `minimum_count =
         [2, 3]`.
-    keep : the method that selects the distinct rows to keep. All methods keep a row with the same probability. "random" selects
+    keep : how the program selects the distinct rows to keep. All methods keep a row with the same probability. "random" selects
         rows independently, as in the paper. "spread" sorts the rows so that rows with rare bins are neighbours, and takes rows
         at equal distances; this preserves the totals of rare bins. "nested" selects in steps, as for the published births of
         2014. Example: `keep = "spread"`.
@@ -211,9 +214,9 @@ class MinimumCount(Projection):
         """Return the projected table, with the same number of rows.
 
         Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that occur m times or
-        more do not change. The rows that are missing after rounding (fewer than m for each k) are added as copies of kept rows,
-        chosen at random. With `keep = "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested minimum count). This
-        is post-processing of a synthetic table, without a privacy cost.
+        more do not change. Because of the rounding, some rows are then missing (fewer than m for each k). They are added as
+        copies of kept rows, chosen at random. With `keep = "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested
+        minimum count). This is post-processing of a synthetic table, without a privacy cost.
 
         Raises
         ------
@@ -241,9 +244,9 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
     """Return the indices of the rare rows to keep (Hod & Canetti 2024, Algorithm 4, the projection of the release of 2014).
 
     R_0 is empty. For k = 1 to m - 1, add the rows that occur k times to R_(k-1). Then draw a share of k / (k + 1) of all these
-    rows, rounded down, without replacement: R_k. The rows in R_(m-1) are kept. So a row of count k is kept with probability k /
-    (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper rounds the proportion down, which gives 0. The
-    proof in the paper needs the number of rows rounded down.
+    rows without replacement; their number is rounded down. The drawn rows are R_k. The rows in R_(m-1) are kept. So a row of
+    count k is kept with probability k / (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper rounds the
+    proportion down, which would give 0. But the paper's proof needs the number of rows rounded down.
 
     Parameters
     ----------

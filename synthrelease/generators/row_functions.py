@@ -1,5 +1,5 @@
 """Define bounded public functions of one row whose sums are measured. Such a function is a product of exact values and
-indicators, or a share that a row adds to its group.
+indicators, or one of the shares that a row adds to its group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHARE_STEPS = 2**15
 """Number of steps between the limits of a value. Values are rounded to these steps before the shares of a row are computed."""
 
 SHARES = SHARE_STEPS**2
-"""The sum of the three shares that a row adds to its group."""
+"""The three shares that a row adds to its group have this sum."""
 
 MOST_ROWS = 2**32
 """Largest number of rows for which all sums with their noise are 64-bit integers."""
@@ -94,7 +94,7 @@ class RowFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMeans:
-    """The means of a value in groups: in each released bin of a column, or among the rows that satisfy each of two
+    """The means of a value in groups. The groups are the released bins of a column, or the rows that satisfy each of two
     conditions.
     """
 
@@ -119,7 +119,7 @@ class NoisyModels:
 
 
 def columns_of(parts: Iterable[Factor | Rows]) -> set[str]:
-    """Return the names of all columns that some factors and rows use."""
+    """Return the names of all columns that the factors and the conditions on rows use."""
     names = set[str]()
     for part in parts:
         if isinstance(part, Value):

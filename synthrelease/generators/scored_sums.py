@@ -1,11 +1,12 @@
-"""Parse and evaluate sums of public scores over rows, which are measured as one number instead of a table of many noisy cells.
+"""Parse and evaluate sums of public scores over rows. Such a sum is measured as one number, instead of a table with many noisy
+cells.
 
-A product moment, a mean or the size of a rare bin is a sum over all rows of a score, which depends on the row's bins. If the
-sum is measured as one number, it has the noise of one number. If it is computed from a measured table, it has the noise of all
-cells, mostly of cells with extreme scores.
+A product moment, a mean or the size of a rare bin is a sum over all rows. Each row adds a score that depends on its bins. If
+the sum is measured as one number, it has the noise of one number. If it is computed from a measured table, it has the noise of
+all cells, mostly of cells with extreme scores.
 
-A score may also be the exact value of a row. If a score is an exact value, the mean of a column, or a product moment of two
-columns, is computed from the values of the rows, and not from representative values of their bins.
+A score may also be the exact value of a row. Then the mean of a column, or a product moment of two columns, is computed from
+exact values, and not from representative values of bins.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class ScoreFactor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """A sum over all rows of the product of the scores of a row's bins, or of exact values.
+    """A sum over all rows. Each row adds a product of factors: the scores of its bins, or its exact values.
 
     Attributes
     ----------
@@ -107,8 +108,8 @@ class ScoredSum:
         """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column of the sum.
 
         Without exact values, the scores are whole numbers in a read-only array. With exact values, the scores are floats,
-        computed from representative values, as for a row of a released table. If the layout has no representative values, the
-        scores are the scores of rows without values.
+        computed from representative values, as for a row of a released table. If the layout has no representative values, each
+        row gets the score of a row without values.
         """
         if not self.own_values_of:
             return _steps(self, layout)
@@ -182,8 +183,8 @@ class ScoredSum:
 
 @dataclass(frozen=True, kw_only=True)
 class SumGroup:
-    """A group of sums that share one noise (theory 9.18, one noise for many numbers), or a single sum, with a weight in the
-    budget.
+    """A group of sums that share one noise vector (theory 9.18, one noise for many numbers), or a single sum. Its weight
+    determines its share of the budget.
 
     Attributes
     ----------

@@ -1,15 +1,15 @@
 """Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with the noise, choices and sampling of this
 package.
 
-The library determines which tables are measured, and fits the model. Three parts of the library are replaced
+The library determines which tables are measured, and fits the model. This package replaces three parts of the library
 (docs/generators.md):
 
 - The domain comes from the public layout, never from the rows that occur.
-- The Gaussian noise is replaced by exact, rounded Gaussian noise, which is as accurate for integer counts. The exponential
+- The Gaussian noise is replaced by exact, rounded Gaussian noise, which is equally accurate for integer counts. The exponential
   mechanism, which draws from numpy's global generator, is replaced by `noise.choose`. Noise and choices then use the operating
   system's entropy.
-- The library's rows are not used. mbi's default method `round` keeps the order of the rows inside each parent group, which
-  makes columns dependent that should be independent. Rows are drawn from the fitted tables instead.
+- The library's rows are not used. mbi's default method `round` keeps the order of the rows inside each parent group. So columns
+  that should be independent become dependent. Rows are drawn from the fitted tables instead.
 
 The library mixes measuring and fitting, so the whole fit runs inside `spend` (`smartnoise_mechanism`).
 """
@@ -48,7 +48,7 @@ _FLOOR = 1e-12  # Number that is added to the share of every cell, so that every
 
 
 class LibraryGenerator(Generator):
-    """The base class of families of smartnoise-synth, whose guarantee is zero-concentrated for adding or removing one
+    """The base class of families of smartnoise-synth. The library's guarantee is zero-concentrated for adding or removing one
     record.
     """
 
@@ -58,7 +58,9 @@ class LibraryGenerator(Generator):
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
-    """Seconds of a fit to six columns of the births, nearly all in the library's optimiser. More columns take longer."""
+    """Seconds of a fit to six columns of the births. The library's optimiser takes nearly all of this time. More columns take
+    longer.
+    """
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 
@@ -78,7 +80,7 @@ class LibraryGenerator(Generator):
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the charge of a fit; the library gets a quarter of its rho (`replacing_one`)."""
+        """Return the charge of a fit. The library gets a quarter of the charge's rho (`replacing_one`)."""
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
@@ -142,10 +144,10 @@ class AIM(LibraryGenerator):
 
     Attributes
     ----------
-    degree : the number of columns of the tables that may be selected. Example: `degree = 3`.
-    rounds : the budget of one round is the whole budget divided by this number. The number must be at least the number of
-        columns. With a smaller number, the library would spend more than its budget on single
-        columns. The actual number of rounds depends on noisy answers. Example: `rounds = [16, 96]`.
+    degree : the number of columns of each table that may be selected. Example: `degree = 3`.
+    rounds : the budget of one round is the whole budget divided by this number. This number must be at least the number of
+        columns: with a smaller number, the library would spend more than its budget on single columns. The actual number of
+        rounds depends on noisy answers. Example: `rounds = [16, 96]`.
     max_model_size : the largest size of the model's junction tree, in megabytes. Example: `max_model_size = 20`.
 
     Examples

@@ -1,4 +1,4 @@
-"""Adapt the library smartnoise-synth for MST and AIM: replace its functions temporarily, and hold its fitted model."""
+"""Adapt the library smartnoise-synth for MST and AIM: replace its functions temporarily, and represent its fitted model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def library_budget(rho: Fraction) -> float:
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Undo MST's merging of bins with small noisy counts. The share of its last bin is divided evenly among the merged bins."""
+    """Undo MST's merging of bins with small noisy counts: divide the share of the last bin evenly among the bins that were
+    merged into it.
+    """
     for axis, column in enumerate(columns):
         supported = supports[column]
         if not supported.all():

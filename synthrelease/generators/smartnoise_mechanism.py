@@ -30,13 +30,13 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
 
     Privacy
     -------
-    The mechanism is rho-zero-concentrated for adding or removing a record. The total number of rows of the model is given.
-    The first third of rho pays for rounded Gaussian noise on the counts of d columns, which have l2 sensitivity 1; each
-    column costs rho / (3 d). The second third pays for d - 1 exponential mechanisms, one for each edge of the tree. Each of
-    them chooses among the pairs that could still join two parts of the tree, by their l1 errors of sensitivity 1, and costs
-    epsilon^2 / 8 = rho / (3 (d - 1)). The last third pays for rounded Gaussian noise on the counts of the d - 1 pairs. Bins
-    are merged after the first third, based on noisy counts alone. The library's conversion from (epsilon, delta) is
-    replaced by rho itself, and the costs of all draws are added up (`Randomness`).
+    The mechanism is rho-zero-concentrated for adding or removing a record. The model gets the public total number of rows. The
+    first third of rho pays for rounded Gaussian noise on the counts of d columns, which have l2 sensitivity 1; each column
+    costs rho / (3 d). The second third pays for d - 1 exponential mechanisms, one for each edge of the tree. Each of them
+    chooses among the pairs that could still join two parts of the tree, by their l1 errors of sensitivity 1, and costs
+    epsilon^2 / 8 = rho / (3 (d - 1)). The last third pays for rounded Gaussian noise on the counts of the d - 1 pairs. Bins are
+    merged after the first third, based on noisy counts alone. The library's conversion from (epsilon, delta) is replaced by rho
+    itself, and the costs of all draws are added up (`Randomness`).
     """
     from snsynth.mst import mst as library
 
@@ -62,8 +62,8 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
 def run_aim(
     counts: Counts, rho: Fraction, entropy: SystemEntropy, degree: int, rounds: int, max_model_size: float
 ) -> LearnedField:
-    """Run AIM, which measures all columns, then in every round a privately chosen table of the workload with a large model
-    error.
+    """Run AIM. It first measures all columns. In every round, it then privately chooses a table of the workload with a large
+    model error, and measures this table.
 
     Privacy
     -------
@@ -107,7 +107,7 @@ def dataset(counts: Counts) -> Any:
 
 
 class Randomness:
-    """The noise and choices for a library, drawn by `privacy.noise`, with an account of their costs.
+    """Draw the noise and the choices for a library by `privacy.noise`, and add up their costs.
 
     The account does not depend on the library's own account. A draw that would exceed `rho` is refused.
 
@@ -128,8 +128,8 @@ class Randomness:
         return noise[0] if size is None else noise.tolist()
 
     def choose(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
-        """Choose the index of a high score by the exponential mechanism. Scores are rounded down, which makes their sensitivity
-        one step larger.
+        """Choose the index of a high score by the exponential mechanism. Scores are rounded down, so their sensitivity is one
+        step larger.
 
         This step also covers rounding errors of the scores, as long as these differ by less than a step between neighbours. The
         l1 distances of exact counts from public numbers, in double precision as in mbi, have an error below 2^-17 for tables of

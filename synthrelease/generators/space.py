@@ -1,4 +1,6 @@
-"""Define a configuration (binnings, generator, projection) of a candidate, and the public space from which it is drawn."""
+"""Define the configuration (binnings, generator, projection) of a candidate, and the public space from which a configuration is
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class Configuration:
 
     @property
     def model_key(self) -> str:
-        """Return a key that identifies the model of shared measurements: all parts of the configuration except the
+        """Return a key that identifies the model fitted to shared measurements: all parts of the configuration except the
         projection.
         """
         described = self.describe()
@@ -39,8 +41,8 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """Return the coarsest common refinement of some binnings of a column. If one of the binnings refines all
-    others, the result is this binning.
+    """Return the coarsest common refinement of some binnings of a column. If one binning refines all others, the result is this
+    binning.
     """
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
@@ -59,9 +61,9 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
 class ConfigurationSpace:
     """The space of all configurations: the product of transformations, generators and projections.
 
-    Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. Other schemes, such as
-    taking turns or avoiding rejected configurations, would void the selection theorem (theory 2.3, what rounds may use). A
-    `shortlist` of indices into the product, made with public data, restricts the space.
+    Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. With other schemes, such
+    as taking turns or avoiding rejected configurations, the selection theorem would not hold (theory 2.3, what rounds may use).
+    A `shortlist` of indices into the product, made with public data, restricts the space.
     """
 
     schema: Schema
@@ -77,8 +79,8 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """Return the coarsest common refinement: every bin of every transformation is a union of its bins. Shared measurements
-        use these bins.
+        """Return the coarsest common refinement of all transformations: every bin of every transformation is a union of its
+        bins. Shared measurements use these bins.
         """
         choices = [(column, self.binnings[column.name]) for column in self.schema.columns]
         joined = [join(column, [column.alternatives[name] for name in names]) for column, names in choices]
