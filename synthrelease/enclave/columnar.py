@@ -1,8 +1,8 @@
 """Read Parquet files, and convert columns of Arrow (which databases also provide) to texts.
 
-Every number has exactly one text (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A date with
-a time is written as the date, a space and the time of day, in the time zone of its column. A boolean is "True" or "False". A
-dictionary column has the texts of its values.
+Every number is written in exactly one way (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A
+date with a time is written as the date, a space and the time of day, in the time zone of its column. A boolean is "True" or
+"False". The texts of a dictionary column are the texts of its values.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers in texts that consist of an optional minus, digits and one decimal mark. The numbers are the same
-        as by `float`.
+        """Return the numbers in texts that consist of an optional minus, digits and one decimal mark. The numbers equal the
+        results of `float`.
 
-        pyarrow rounds such texts correctly. The mask is False for other numbers, such as 1e5 or " 1".
+        pyarrow rounds such texts correctly. The mask is False for numbers in another form, such as 1e5 or " 1".
         """
         import pyarrow as pa
         from pyarrow import _compute as arrow  # `pyarrow.compute` wraps hundreds of functions when it is loaded
@@ -66,7 +66,7 @@ class NumberTexts(LazyTexts):
 
     Parameters
     ----------
-    values : (n,) whole numbers of any type, or float64. The text of such a float gives the same float when it is read.
+    values : (n,) whole numbers of any type, or float64. If the text of such a float is read, the result is the same float.
     """
 
     def __init__(self, values: np.ndarray):

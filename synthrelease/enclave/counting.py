@@ -1,7 +1,7 @@
-"""Count the rows of each cell over the batches of a file, and over several files, in any order.
+"""Count the rows of each cell, over all batches of one or several files, in any order.
 
 All rows with a bin in every column are counted, even if a plausibility rule forbids them. A rule is a mask over cells, so it is
-applied at the end, once to each occurring cell.
+applied at the end, once to each cell with rows.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class CountedRows:
     Attributes
     ----------
     cells : counts of the rows that have a bin in every column.
-    n_rows : number of all rows. If a key identifies persons, `n_rows` is the largest possible number of records of that many
-        persons.
-    problems : (column, kind) of forbidden values that occurred. If such rows exist, the cells are not used.
+    n_rows : number of all rows. If a key identifies persons, it is the number of persons times the largest number of records of
+        a person.
+    problems : (column, kind) of each forbidden value that occurred. If there are any, the cells are not used.
     misfits : by (column, kind), the number of rows with a value that has no bin; by (column, READ), the number of rows read.
     divided : whether rows of one key are in several files that are read separately.
     """
@@ -104,7 +104,9 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory. A rule may renumber these bins and discard all other texts."""
+        """Return the bins of the rows that are still in memory. Subclasses may renumber these bins and forget the texts of all
+        other rows.
+        """
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
@@ -113,7 +115,7 @@ class BinRule:
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins. Texts that are not a number or a date count as missing values.
+    """Return the bins, after texts that are not a number or a date were turned into missing values.
 
     Such texts get the bin of missing values, or MISSING if the column has no such bin.
     """

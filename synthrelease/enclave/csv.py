@@ -1,8 +1,8 @@
-"""Read CSV files, also compressed with gzip, in batches. A fast reader reads simple lines, and other lines are read one by one
-with the same result.
+"""Read CSV files in batches; the files may be compressed with gzip. A fast reader reads simple lines. All other lines are read
+one by one. Both ways give the same result.
 
-Python's own `csv` in strict mode decides what a file means, because pandas silently pads short rows, cuts long rows, and cuts
-texts at a zero byte. Lines that can be read in only one way are read by a faster reader (`PlainReader`).
+Python's own `csv` in strict mode determines how a file is read, because pandas silently pads short rows, cuts long rows, and
+cuts texts at a zero byte. A faster reader (`PlainReader`) reads only lines that can be read in only one way.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
     """Return characters in place of bytes that are not UTF-8, and the position after these bytes.
 
-    A line end is never among these bytes, so each row is read independently of other rows.
+    These bytes never include a line end, so each row is read independently of other rows.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -111,7 +111,7 @@ class Blocks:
     Parameters
     ----------
     file, compressed, encoding : the open file, whether the file is compressed with gzip, and its encoding.
-    longest : number of characters after which a line may be cut, because the rest is never read.
+    longest : number of characters after which a line may be cut, because nobody reads the rest.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
 
@@ -166,7 +166,7 @@ class Blocks:
 
 
 def _without_half_a_letter(block: bytes) -> bytes:
-    """Return the bytes without a UTF-8 character at the end that may be incomplete."""
+    """Return the bytes. If they end with a UTF-8 character that may be incomplete, leave out this character."""
     end = len(block)
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -188,10 +188,10 @@ _MARK = "\ufeff".encode()
 class PlainReader:
     """A fast reader of plain lines of one file.
 
-    A line is plain if `csv` must read it as one row of `width` fields. Here, `csv` is in strict mode and skips spaces after a
-    delimiter. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns.
-    Quotes occur only at the beginning and end of a field that is within one line and does not begin with a space. All values
-    stay texts.
+    A line is plain if `csv`, in strict mode and with spaces after delimiters skipped, must read it as one row of `width`
+    fields. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns. Quotes
+    occur only at the beginning and the end of a field. This field is within one line and does not begin with a space. All
+    values stay texts.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def _texts(array: Any) -> Texts:
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
     """Return True if every block of `longest` / 2 bytes contains a line end. Then every line is shorter than `longest` bytes.
-    If the result is False, all lines may still be shorter.
+    Even if the result is False, all lines may be shorter.
     """
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
@@ -276,8 +276,9 @@ MAX_LINE = 10_000_000
 """Largest number of characters of a record, which may contain line ends between quotes."""
 MAX_HEADER = 1_000_000
 MAX_BLANK_LINES = 1_000_000
-"""Largest number of consecutive blank lines. A few compressed kilobytes may contain more blank lines than can be read in a
-day."""
+"""Largest number of consecutive blank lines. Otherwise a few compressed kilobytes could contain more blank lines than the
+program can read in a day.
+"""
 BLOCK = 2**22
 """Bytes of a block. Plain lines of a block are read fast, and other lines one by one."""
 _FIRST = 2**16  # Bytes of the first block, for the header, which is read line by line
@@ -359,8 +360,8 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Set the field limit of `csv`, which belongs to the whole process, to the longest allowed text. Restore the earlier
-    setting at the end.
+    """Within this context, set the field limit of `csv` to the longest allowed text. The limit belongs to the whole process; at
+    the end, the earlier limit is restored.
     """
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
@@ -370,8 +371,7 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """An iterator over lines with their line ends. The iterator refuses a line that is too long for a table before the line
-    fills the memory.
+    """Iterate over lines with their line ends. A line that is too long for a table is refused before it fills the memory.
 
     `waiting` holds the unread lines of the current blocks. `length` counts the characters of the current record, and `blank`
     the consecutive blank lines. The reader resets `length` and `blank` after each record, and after lines that were read
@@ -420,8 +420,8 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line has the needed columns with the specified delimiter. If columns are missing, try the other
-    usual delimiters.
+    """Check that the first line, divided by the specified delimiter, has the needed columns. If columns are missing, try the
+    other usual delimiters.
 
     Raises
     ------

@@ -73,8 +73,8 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """A converter of a column of Python values to strings, one value at a time. Two values share a string if their strings are
-    equal, and if both or neither of them are typed.
+    """Convert a column of Python values to texts, one value at a time. Two values share an entry if their texts are equal, and
+    if both or neither of them are typed.
 
     Texts are cached for the types in `_SAME_TEXT`, because within such a type, equal values have equal texts. Each type has its
     own cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal floats
@@ -113,8 +113,8 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Return a value of a database as text. A time with an offset is written in UTC, and a span of less than a day as a time
-    of day.
+    """Return a value of a database as text. A time with an offset is written in UTC. A duration of less than a day is written
+    as a time of day.
     """
     if value is None or isinstance(value, str):
         return value
@@ -141,8 +141,9 @@ def _utc(moment: datetime) -> str:
 
 
 NO_TEXT = "synthrelease.no_text"
-"""Name of the error handler for a text with bytes that are not UTF-8. The function replaces the string by a string that no
-specification contains."""
+"""Name of the error handler for a text with bytes that are not UTF-8. The handler replaces this text by a text that no
+specification contains.
+"""
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
 _BROKEN = "the table cannot be read to its end."
 
@@ -179,7 +180,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Ask a database driver to stop, with the method that the driver offers."""
+    """Ask a database driver to stop, by the method that this driver has."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

@@ -3,7 +3,7 @@ counts.
 
 A function without a PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
 it passes the counts to a mechanism. The selection theorem does not cover a failure of the mechanism (theory 2.7, failures). So
-a failure ends the run, with the same error message for all causes.
+a failure ends the run, and the error message is the same for all causes.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Notes
     -----
-    The smaller of two sets is drawn, the subset or its complement. The complement of a uniform subset is also a uniform subset.
-    Numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the earlier numbers,
-    the next different number is uniform over the rest. So every set of this size is equally likely. Memory is at most a byte
-    for each row.
+    The function draws the subset or its complement, whichever is smaller. The complement of a uniform subset is also a uniform
+    subset. Numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the earlier
+    numbers, the next different number is uniform over the remaining numbers. So every set of this size is equally likely.
+    Memory is at most a byte for each row.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -68,7 +68,7 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
     Notes
     -----
     The first piece of a random order is a uniform subset. Given the first piece, the second piece is a uniform subset of the
-    rest, and so on (theory 11.11, counts of random pieces). The last piece has the remaining rows.
+    remaining rows, and so on (theory 11.11, counts of random pieces). The last piece has the remaining rows.
     """
     pieces, left = [], table
     for size in sizes[:-1]:
@@ -105,7 +105,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
     """Return (size,) different numbers below `bound` in ascending order, for size <= bound / 2. Every such set is equally
     likely.
 
-    At most as many numbers are drawn at once as are still missing, so all different numbers are kept.
+    Each time, the function draws no more numbers than are still missing, so it can keep all different numbers.
     """
     taken = np.empty(0, dtype=np.int64)
     while missing := size - len(taken):
@@ -160,9 +160,9 @@ class Door:
 
         Parameters
         ----------
-        charge : the planned charge of the mechanism, or several charges, whose sum the mechanism guarantees.
-        mechanism : function that gets the counts and returns only values that its guarantee covers, or a guarded object whose
-            answers divide the charge (`PrivateTables`). A mechanism should not fail on any table.
+        charge : the planned charge of the mechanism. If there are several charges, the mechanism guarantees their sum.
+        mechanism : function that gets the counts. It returns only values that its guarantee covers, or a guarded object whose
+            answers share the charge (`PrivateTables`). A mechanism should not fail on any table.
 
         Raises
         ------
@@ -174,7 +174,9 @@ class Door:
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the table with a new meter for these charges: before the loop, for one more round, or after acceptance."""
+        """Return the table with a new meter for these charges. A release calls this method before the rounds, for each round,
+        and after acceptance.
+        """
         self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
@@ -189,8 +191,8 @@ class Door:
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the rows, recoded to the bins of a transformation. Results are cached for as many transformations as fit into
-        memory.
+        """Return the rows, recoded to the bins of a transformation. The results are cached, for as many transformations as the
+        memory allows.
         """
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
@@ -230,8 +232,8 @@ class PrivateRows(Door):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Return every kept row. A call publishes the number of kept rows (`resizing.resize` says when the guarantee allows
-        this).
+        """Return every kept row. This call makes the number of kept rows public (`resizing.resize` says when the guarantee
+        allows this).
         """
         return self._changed(lambda kept: kept)
 
@@ -275,8 +277,8 @@ class PrivateCounts(Door):
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the same table on the bins of a transformation, with the own values of its rows (`data.member_counts`) and the
-        same meter.
+        """Return the same table on the bins of a transformation, with the same meter. Its rows keep their exact values
+        (`data.member_counts`).
 
         This reveals nothing and costs nothing.
         """
@@ -297,8 +299,8 @@ class PrivateCounts(Door):
         Privacy
         -------
         Nothing is released. The division is drawn with the secret entropy of the operating system, independently of the values,
-        and never shown. The pieces together cost the largest cost of any piece (theory 11.1, random partition), because this
-        table is then closed and each row can be read only in its piece.
+        and never shown. Together the pieces cost as much as the most expensive piece (theory 11.1, random partition), because
+        this table is then closed, and each row can be read only in its piece.
         """
         if min(sizes, default=0) < 1 or sum(sizes) != self.n:
             raise ValueError("pieces have at least one row each, and all rows together")

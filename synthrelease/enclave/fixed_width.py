@@ -78,8 +78,8 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the name of the file is the name of a gzip file. The first bytes of the file belong to a row, so these
-    bytes are not used.
+    """Return whether the name of the file is the name of a gzip file. The function does not read the first bytes of the file,
+    because they belong to a row.
     """
     return file.name.endswith(".gz")
 

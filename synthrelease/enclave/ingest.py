@@ -1,8 +1,9 @@
-"""Read a private file or database table into counts of atomic cells. Only this module handles rows.
+"""Read a private file or database table into counts of atomic cells. No other part of the program handles private rows.
 
-Public rules of the specification decide about every value (missing, outside the bounds, plausible or not). By default, no value
-can stop the reading. For example, a text that is not a number counts as a missing value. If the specification asks for an
-error, a file with such values is refused. The message names the columns that do not fit, but no value, row or number of rows.
+Public rules of the specification decide how every value is treated: as missing, as outside the bounds, as plausible or not. By
+default, no value can stop the reading. For example, a text that is not a number counts as a missing value. If the specification
+asks for an error, the program refuses a file with such values. The message names the columns that do not fit, but no value, row
+or number of rows.
 """
 
 from __future__ import annotations
@@ -71,12 +72,12 @@ def ingest(
 
     Privacy
     -------
-    The number of rows of the file is public. The rules judge each row separately. The set of rows that these rules keep is not
-    public. The number of kept rows and the counts stay private, and `resizing.resize` turns the kept rows into the table that a
-    release uses. The division into pieces is also such a rule (theory 11.12, pieces for ever). With a key, the number of
-    persons is public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10,
-    roots with their members). If the specification says "error", a value that does not fit stops the run. Files with such
-    values are outside the domain of the guarantee.
+    The number of rows of the file is public. The rules decide about each row separately. Which rows they keep is not public.
+    The number of kept rows and the counts stay private, and `resizing.resize` turns the kept rows into the table that a release
+    uses. The division into pieces is also such a rule (theory 11.12, pieces for ever). With a key, the number of persons is
+    public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10, roots with
+    their members). If the specification says "error", a value that does not fit stops the run. Files with such values are
+    outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
@@ -89,9 +90,9 @@ class Fit:
     Attributes
     ----------
     n_file : the public number of rows; with a key, the largest possible number of records of the persons.
-    unread, many : messages for the steward, which state exact facts. `unread` names columns with texts that are not a number
-        or not a date. `many` names columns in which more than one row in ten has no fitting value. `many` also reports members
-        without a root, and keys that are or may be written in two ways.
+    unread, many : messages for the steward. They state exact facts about the file. `unread` names columns with texts that are
+        not a number or not a date. `many` names columns in which more than one row in ten has no fitting value. `many` also
+        reports members without a root, and keys that are or may be written in two ways.
     fits : whether at most one row in ten lacks a fitting value in every column.
     """
 
@@ -104,7 +105,8 @@ class Fit:
 def check_fit(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Fit:
-    """Read a private file as a release does, and return facts about its fit. No row is kept.
+    """Read a private file as a release does, and return facts about how well it fits the specification. The function keeps no
+    row.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def check_fit(
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
-    """Return the two tables of a hierarchical file, if roots and members are read."""
+    """If roots and members are read from a hierarchical file, return its two tables."""
     return source if schema.linked is None or policy.fixed_width is None else source.divided(policy.fixed_width.records)
 
 
@@ -149,7 +151,7 @@ def read_public(
 ) -> Counts:
     """Count the kept rows of a public file. Only the rehearsal may call this function.
 
-    If some rows of a person are equal in the order columns, the rows are drawn at random. Every reading of the public file
+    Among rows of a person that are equal in the order columns, the rows are drawn at random. Every reading of the public file
     draws the same rows.
 
     Raises
@@ -166,7 +168,7 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """The facts about a file, and the kept rows of the file as counts."""
+    """The facts about a file, and its kept rows as counts."""
 
     kept: Counts
 
@@ -264,8 +266,8 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Refuse a private file that is one of these public files. The file is opened only if the sizes agree. Databases are not
-    checked.
+    """Refuse a private file that is one of these public files. The function opens the file only if the sizes agree. It does not
+    check databases.
 
     Raises
     ------

@@ -2,12 +2,12 @@
 
 Privacy
 -------
-The record of a key is a function of the rows with this key alone. So replacing a root with all its members, however many,
-replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
-drawn at random. The output has the counts of wide records, at most one record for each key, and the number of different keys
-of both files. The number of keys is public; the number of members is not. A key is kept if it has exactly one root (in one
-file: the same root in all its rows), and if each member within the cap has a bin in every column. Only a digest of each key is
-held in memory (`persons.marker`).
+The record of a key is a function of the rows with this key alone. So replacing a root with all its members, however many there
+are, replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
+drawn at random. The output contains the counts of wide records, with at most one record for each key, and the number of
+different keys in both files. The number of keys is public; the number of members is not. A key is kept if it has exactly one
+root, and if each member within the cap has a bin in every column. In a single file, all rows of a key must state the same root.
+Only a digest of each key is held in memory (`persons.marker`).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Rows:
 
 
 class _Reading:
-    """The columns to read, with the problems and misfits that were found so far.
+    """The columns to read, and the problems and misfits that were found so far.
 
     Attributes
     ----------
@@ -145,8 +145,8 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns that order members. Each of these columns comes with a function that makes sort keys of its
-        strings, and with the number of sort keys.
+        """Return the columns that order members. For each column, also return a function that makes sort keys from its texts,
+        and the number of sort keys.
         """
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
@@ -158,7 +158,7 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return an (n_rows,) array: 0 for rows with this text, and 1 for other rows. Numbers are compared like keys."""
+    """Return an (n_rows,) array: 0 for rows with this text, and 1 for other rows. Numbers are compared in the same way as keys."""
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
@@ -189,8 +189,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key, and the number of these members, into the wide record. Return an (n_keys,) mask of the
-    keys whose members all have bins.
+    """Write the members of every key, and the number of members, into the wide records. Return an (n_keys,) mask: True for keys
+    whose members all have bins.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

@@ -1,9 +1,9 @@
-"""Keep the first k rows of each person. Before that, the rules select the allowed rows with the person's key.
+"""Keep the first k rows of each person, among the rows with the person's key that the rules allow.
 
 The stated columns order the rows. Rows that are equal in these columns (all rows, if no column is stated) are in random order.
-Released values never decide which rows are kept. The kept rows are a function of that person's rows and of a random number
-(coin) for each row, so replacing all rows of one person changes at most k kept records (theory 1.9, first rows of a person).
-The order of the file does not change the probability of any choice.
+Released values never decide which rows are kept. The kept rows of a person are a function of this person's rows, and of a
+random number (coin) for each row. So replacing all rows of one person changes at most k kept records (theory 1.9, first rows of
+a person). The order of the file does not change the probability of any choice.
 
 Privacy
 -------
@@ -46,8 +46,8 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable, missing_keys: Iterable[str] = ()) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the normal form of the key and the key as written; None if the text is not a key (a blank, a null,
-    a missing value, a text that `missing_keys` lists).
+    """Yield, for each text, the normal form of the key and the key as written. Yield None if the text is not a key: a blank, a
+    null, a missing value, or a text that `missing_keys` lists.
 
     Each result depends only on the text of the row, on whether the file stores the text as a number, and on public settings.
     """
@@ -66,12 +66,13 @@ def marker(
     form: Callable[[str, str], str] = lambda key, written: key,
     missing_keys: Sequence[str] = (),
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that takes texts and returns the (n_rows, 2) digests of their keys, and an (n_rows,) mask of rows with
-    a key. Spaces around a key are ignored.
+    """Return a function that takes texts. It returns the (n_rows, 2) digests of their keys, and an (n_rows,) mask of the rows
+    that have a key. Spaces around a key are ignored.
 
     Parameters
     ----------
-    secret : 32 bytes, needed to compare the digests of several readers. By default, a new secret is drawn.
+    secret : 32 bytes. To compare digests from several readers, give all of them the same secret. By default, a new secret is
+        drawn.
     form : function that takes the normal form of a key and the key as written, and returns the text that is digested.
     missing_keys : texts that are no key, in addition to the missing values of the policy.
     """
@@ -90,7 +91,7 @@ def marker(
 
 
 def different(marks: np.ndarray) -> np.ndarray:
-    """Return the different digests as a sorted (n, 2) array. For wider rows, return the different rows."""
+    """Return the different digests as a sorted (n, 2) array. For an array with more columns, return its different rows."""
     return marks[EqualRows.of([*marks.T]).first]
 
 
@@ -105,7 +106,7 @@ _SIGN = np.uint64(2**63)
 # Number of values of a row's random number. Two rows of a person have the same number with probability below 2^-62.
 _COINS = 2**63 - 1
 ROOM = 2**17
-"""Smallest number of collected rows after which rows that cannot be among the first rows are discarded."""
+"""From this number of collected rows on, rows that cannot be among the first rows are discarded."""
 
 
 def first_rows(
@@ -157,8 +158,8 @@ def first_rows(
 class Persons:
     """The digests of all persons, and the first rows of each person so far.
 
-    A row that comes after k other rows of the same person cannot be among the first k. Such rows are discarded from time to
-    time. So memory grows with the number of persons, not with the number of rows.
+    A row that comes after k other rows of the same person is not among the first k rows. From time to time, such rows are
+    discarded. So memory grows with the number of persons, not with the number of rows.
 
     Parameters
     ----------
@@ -256,7 +257,7 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """Return 16 bytes for each number. The order of the bytes is the order of the numbers."""
+    """Return 16 bytes for each number, so that the order of these bytes is the order of the numbers."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are the same number
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
@@ -272,8 +273,8 @@ def _of_number(number: float) -> bytes:
 def keys_in_two_ways(
     sources: Iterable[Source], schema: Schema, policy: InputTable, name: str, missing_keys: Sequence[str] = ()
 ) -> tuple[int, int, int]:
-    """Return three numbers: the keys that these files write in more than one way, the keys that equal another key as
-    numbers, and all keys.
+    """Return three numbers: how many keys these files write in more than one way, how many keys equal another key as numbers,
+    and how many keys there are.
     """
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret, missing_keys=missing_keys), marker(policy, secret, lambda key, written: written)

@@ -1,7 +1,7 @@
 """Recognise a private table by its first bytes, check its header, and read it in batches, for every format.
 
-All formats are converted to texts, so a table gives the same result in every format. A whole number becomes "3", another number
-its shortest text, a date 1990-04-01, and a boolean "True" or "False".
+All values are converted to texts, so a table gives the same result in every format. For example, a whole number becomes "3",
+any other number its shortest text, a date 1990-04-01, and a boolean "True" or "False".
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. Any error of the library is replaced by one message.
+    """Yield the batches that a library reads. If the library raises any error, raise an error with one fixed message instead.
 
     A library fails in many ways on a damaged file, and the message of the library may quote a value.
 
@@ -141,7 +141,7 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Return whether a file is compressed with gzip. The file has no other known format.
+    """Return whether a CSV file is compressed with gzip.
 
     Raises
     ------
@@ -157,7 +157,8 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
 
 def start_of(file: Path) -> bytes:
-    """Return the first bytes of the file, at least one. Only regular files are opened, because a pipe may never answer.
+    """Return the first bytes of the file, at least one byte. The function opens only regular files, because a pipe may never
+    answer.
 
     Raises
     ------

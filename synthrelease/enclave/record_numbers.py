@@ -1,13 +1,13 @@
-"""Read record numbers. Find the piece of a register that each row belongs to, check the numbers, and count one piece.
+"""Read record numbers, check them, find the piece of the register to which each row belongs, and count the rows of one piece.
 
 The piece of a number depends only on the number and the secret key (`SplitKey`), and is the same in every year. 12, 12.0 and
-1.2e+01 are one number in every file (`key_text`). Spaces around a number are ignored.
+1.2e+01 are the same number in every file (`key_text`). Spaces around a number are ignored.
 
 Privacy
 -------
-A record number is public and stays with its record, so the guarantee does not cover it as a value. Whether numbers are missing,
-repeated or changed depends on the numbers alone. Whether a file can be read at all may depend on any value of a row, so a
-release reads the numbers after the charge, with its rows. No message contains a record number.
+A record number is public and stays with its record, so the guarantee does not protect it. Whether numbers are missing, repeated
+or changed depends on the numbers alone. Whether a file can be read at all may depend on any value of a row, so a release reads
+the numbers after the charge, with its rows. No message contains a record number.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class PieceOfRegister:
     """The information with which a release reads its piece: the key, the piece, and the digest of the record numbers at the
     split.
 
-    `as_written` is for a register that version 1.0.0 split and whose numbers are not all in their normal form.
+    `as_written` is for a register that version 1.0.0 split, if some of its numbers are not in their normal form.
     """
 
     key: SplitKey
@@ -200,8 +200,8 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Return the digest of the set of numbers and the key. The digest does not depend on the order of rows. Two different
-        sets have the same digest with a probability of 2^-256.
+        """Return a digest of the set of numbers, made with the key. The digest does not depend on the order of rows. Two
+        different sets have the same digest with a probability of 2^-256.
 
         Raises
         ------

@@ -1,10 +1,10 @@
-"""Give a release a public number of rows, which also hides whether a record is kept (resizing).
+"""Give a release a public number of rows (resizing), so that the guarantee also protects whether the rules keep a record.
 
 The rules keep K of the N rows of a file; N is public, but K is not. A release uses a public number m of rows: a uniformly
 random subset of m kept rows. If fewer rows are kept, the release uses all of them, and further rows from a fixed public
 sequence. Suppose an output is differentially private for replacing one of the m rows. At the same cost, it is then
-differentially private for replacing one row of the file, kept or not (theory 1.7, resizing). The reason is that the tables of
-two such files can be coupled so that they differ in at most one row.
+differentially private for replacing one row of the file, kept or not (theory 1.7, resizing). The reason is that the tables
+drawn from two such files can be coupled so that they differ in at most one row.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """Return the table that a release uses, from the kept rows of a file. Call this function once, before everything else.
+    """Make the table that a release uses from the kept rows of a file. Call this function once, before everything else.
 
     Parameters
     ----------
-    raw : the plausibility rules for rows of the file, which the public sequence follows.
+    raw : the plausibility rules for rows of the file. The rows of the public sequence obey these rules.
     planned : the charges before the loop, including the charge of the rule.
 
     Raises

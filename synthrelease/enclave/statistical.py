@@ -1,9 +1,9 @@
 """Read the files of Stata, SAS and SPSS in batches, with their values as texts. Needs pyreadstat, the extra `formats`.
 
 The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
-value of SPSS arrives as its code. The texts of missing values are .a to .z for Stata, and .A to .Z for SAS. So the public
-`missing_values` decide how these values are treated. A system-missing value is a null. A date arrives as 1990-04-01 in every
-display format.
+value of SPSS arrives as its code. The texts of special missing values are .a to .z for Stata, and .A to .Z for SAS. So the
+public setting `missing_values` decides how these values are treated. A system-missing value is a null. A date arrives as
+1990-04-01 in every display format.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
 
 
 def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], list[str | None]] | None:
-    """Return a function that writes the numbers of a column as texts; None for a column of texts."""
+    """Return a function that converts the numbers of a column to texts; None for a column of texts."""
     kind, shown = facts.readstat_variable_types[name], facts.original_variable_types[name] or ""
     if kind == "string":
         return None
@@ -90,7 +90,7 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
 
 
 def dates_of(package: Package, facts: Any) -> list[str]:
-    """Return the names of the columns whose formats show numbers as dates, with or without a time."""
+    """Return the names of the columns with a format that shows numbers as dates, with or without a time."""
     shown = {name: facts.original_variable_types[name] or "" for name in facts.column_names}
     numbers = [name for name in shown if facts.readstat_variable_types[name] != "string"]
     return [name for name in numbers if re.fullmatch(f"({package.dates})|({package.moments})", shown[name])]
@@ -114,7 +114,7 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Return a column as strings. `write` writes the numbers, strings are unchanged, and a missing value becomes a point with
+    """Return a column as texts. `write` converts the numbers, texts stay unchanged, and a missing value becomes a point with
     its letter.
 
     Objects that are equal in Python get the same text here. A string equals only an identical string, and equal numbers are the

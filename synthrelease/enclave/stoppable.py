@@ -1,7 +1,7 @@
 """Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
-A library computes in C, where Python cannot run the handler of a signal, and a view may compute forever. So the main thread
-waits in Python, and asks the library to stop with the library's own method. The next batch is read before it is requested.
+While a library computes in C, Python cannot run the handler of a signal, and a view may compute forever. So the main thread
+waits in Python, and asks the library to stop by the library's own method. The other thread reads the next batch in advance.
 """
 
 from __future__ import annotations

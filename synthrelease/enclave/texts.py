@@ -4,12 +4,14 @@
 facts about the file: its format, the names and declared types of its columns, and the specification. Then the counts of a table
 are the sum of the counts of its single rows, which theorem 1.7 requires. So
 
-- the text of a value is made before values are compared, because values that are equal in Python, a library or a database may
-  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins only equal texts;
-- if a column may hold numbers and texts, each value records whether it was a number in the file (`Texts.typed`);
+- each value is converted to its text before values are compared. The reason is that values that are equal in Python, a library
+  or a database may have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins
+  only equal texts;
+- if a column may contain numbers and texts, the batch records for each value whether it was a number in the file
+  (`Texts.typed`);
 - no type, unit, time zone or encoding is guessed from rows, and libraries that guess are not used
   (`sources.source.check_driver`);
-- a text that is too long ends the reading of any file instead of being cut.
+- a text that is too long is never cut: the reading ends with an error.
 """
 
 from __future__ import annotations
@@ -89,16 +91,16 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     Returns
     -------
     For a number, the shortest decimal text of its value: 12 for 12, +12, 12.0, 1.2e+01 and 0.12E+02. A text of letters and
-    digits alone may be a code and is not changed, such as 007 and 1E5. Leading zeros stay if there is no exponent: 007.0 is
-    007, because 007 and 7 may be two persons. All other strings are not changed. An example is 12.5 if the decimal mark is a
+    digits alone, such as 007 or 1E5, may be a code and stays unchanged. Leading zeros stay if there is no exponent: 007.0
+    becomes 007, because 007 and 7 may be two persons. All other texts stay unchanged, such as 12.5 if the decimal mark is a
     comma.
 
     Notes
     -----
-    The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). The function returns
-    its own result unchanged. In doubtful cases, keys with the same value are joined. A person with two keys would have half
-    the protection. Two persons with one key only lose rows, and `check --data` counts such keys (theory 1.9, first rows of a
-    person).
+    The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). Applied to its own
+    result, the function returns it unchanged. In doubtful cases, keys with the same value are joined, because a person with two
+    keys would have half the protection. Two persons with one key only lose rows, and `check --data` counts such keys (theory
+    1.9, first rows of a person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point, the text is a whole number or a code
@@ -133,16 +135,16 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """A column of a batch: its distinct texts, and the index of each row's text. The column is private, and the repr does not
-    show its strings.
+    """A column of a batch: its distinct texts, and for each row the index of its text. The column is private, and the repr does
+    not show its texts.
 
     Attributes
     ----------
     texts : (n_texts,) strings; None for a null, including the system-missing value of SPSS. Some strings may occur twice, or in
         no row.
     codes : (n_rows,) index into `texts` of each row, integers of any type.
-    typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. It is a single value if
-        the column has one type. It is False for a CSV file, because the specification states how the file writes numbers.
+    typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. If the column has one
+        type, this is a single value. For a CSV file it is False, because the specification states how the file writes numbers.
     """
 
     texts: Sequence[str | None]
@@ -151,16 +153,14 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Return the texts of some rows. Only identical strings are joined, so the string of a row does not depend on other
-        rows.
-        """
+        """Return the texts of some rows. Only identical texts are joined, so the text of a row does not depend on other rows."""
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):
-    """Texts that a library stores. These strings become Python strings only when they are read."""
+    """Texts that a library stores. They become Python strings only when they are needed."""
 
     @abstractmethod
     def made(self) -> list[str | None]:
@@ -168,8 +168,8 @@ class LazyTexts(Sequence[str | None]):
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_texts,) float64 numbers, and an (n_texts,) mask. If the mask is True, the number is exactly what `float`
-        gives for the text, read with this decimal mark. If the mask is False, the text may still be a number.
+        """Return (n_texts,) float64 numbers, and an (n_texts,) mask. Where the mask is True, the number equals the result of
+        `float` for the text, read with this decimal mark. Where the mask is False, the text may still be a number.
         """
 
     @cached_property
@@ -184,7 +184,7 @@ class LazyTexts(Sequence[str | None]):
 
 
 NO_VALUE = "\0"
-"""A text that no specification and no CSV file can contain. This string stands for a value that has no string of its own."""
+"""A text that no specification and no CSV file can contain. It stands for a value that has no text."""
 
 Batch = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""

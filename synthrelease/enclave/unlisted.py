@@ -1,10 +1,10 @@
 """Count the texts of columns without a list of categories. As in `door`, only `spend` gives access to the counts.
 
-Before a text is counted, spaces around it are removed, the text is cut after 100 characters, and a number gets one form (12
-for 12.0). So the counted text is a function of its row alone (theory 1.8, reading row by row). Every text is counted. With a
-limit on the number of texts, one row could displace the texts of other rows (theory 9.20, values without a public list). The
-memory grows with the number of rows or, if there is a key, with the number of persons. Before the charge, the memory for the
-stated number is compared with the memory of the machine.
+Before a text is counted, spaces around it are removed, the text is cut after 100 characters, and a number gets one form (12 for
+12.0). So the counted text is a function of its row alone (theory 1.8, reading row by row). Every text is counted. If the number
+of texts were limited, one row could displace the texts of other rows (theory 9.20, values without a public list). The memory
+grows with the number of rows or, if there is a key, with the number of persons. Before the charge, the program compares the
+memory for the stated number of rows or persons with the memory of the machine.
 
 With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until these rows are
 known, texts are replaced by numbers, in the order of the file. Counts and outputs do not depend on this order.
@@ -91,7 +91,8 @@ def count_texts(
 
     Parameters
     ----------
-    columns : the columns, each with the texts that stand for a missing value in addition to the texts of the policy.
+    columns : the columns to read. For each column, the texts that stand for a missing value in addition to the texts of the
+        policy.
     unit : how rows belong to persons. With a key, the first rows of each person are counted.
 
     Raises

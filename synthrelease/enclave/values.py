@@ -1,15 +1,15 @@
-"""Find the atomic bin of each value in the private file, by public rules for that value alone.
+"""Find the atomic bin of each value in the private file. The public rules look at this value alone.
 
-Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. Then
-they are looked up again, without trailing zeros of a fraction in the text and in the list. So 12.0 (as pandas writes 12 in a
-column with missing values), 12.00 and 12 are the same. Other equal pairs are 1.50 and 1.5, .5 and 0.5, -0 and 0. But 012 and
-+12 are different. So a number matches the same entry of the specification whether its file stores texts or numbers
-(`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is this category, even if [input] lists
-it as a missing value. A text that is a missing value is not a number or a date. If only the first characters of a text are its
-code, the whole text still decides whether the value is missing. Integers may be written 12, 12.0, +12 or 1e+05 (as R does).
-1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma, numbers are written 12,0, and 1.5 is no
-number. `data.dates` reads dates as written and ignores the time zone. The random group of a cluster is computed from a public
-digest of its text. So, like every bin, it is a function of the row alone.
+Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. A text
+that is not found is looked up again as a number: trailing zeros of a fraction are removed from the text and from the texts in
+the list. So 12.0 (as pandas writes 12 in a column with missing values), 12.00 and 12 are the same. Other equal pairs are 1.50
+and 1.5, .5 and 0.5, -0 and 0. But 012 and +12 are different. So a number matches the same entry of the specification, whether
+the file stores numbers as texts or as numbers (`texts.LazyTexts.numbers`). A text that the specification lists as a category or
+code is this category, even if [input] lists it as a missing value. A text that is a missing value is not a number or a date. If
+only the first characters of a text are its code, the whole text decides whether the value is missing. Integers may be written
+12, 12.0, +12 or 1e+05 (as R does). 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma,
+numbers are written 12,0, and 1.5 is no number. `data.dates` reads dates as written and ignores the time zone. The random group
+of a cluster is computed from a public digest of its text. So, like every bin, it is a function of the row alone.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
     """Return the (n_texts,) bins of texts, with plain numbers read all at once. Each bin equals the bin of the rule.
 
-    A text that is a number may still mean a missing value. It may then differ from the listed missing value in spaces or
-    trailing zeros, but the two are equal as numbers. The rule decides about all such texts.
+    A text that is a number may still mean a missing value, even if it differs from the listed missing value in spaces or
+    trailing zeros. In this case the two are equal as numbers. The rule decides about all such texts.
     """
     numbers, plain = texts.numbers(decimal)
     plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))
@@ -181,13 +181,13 @@ def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
 
 
 class _Listed:
-    """The meanings of texts in the specification. The text as written has precedence, then the text without spaces, then its
-    number. Among several equal numbers, the first in the list counts.
+    """The meanings of texts in the specification. The text is looked up as written, then without spaces, then as a number. If
+    several entries are equal as numbers, the first entry counts.
 
     Parameters
     ----------
-    values, missing : texts with their bins, and texts of missing values. A missing value means `absent`, unless `values` has
-        its text.
+    values, missing : texts with their bins, and texts of missing values. A text in `missing` means `absent`, unless it is also
+        in `values`.
     decimal : the decimal mark in these texts.
     """
 
@@ -217,8 +217,8 @@ def absent(column: Column) -> int:
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that takes a text and returns its atomic bin, the bin of missing values, or MISSING, OUTSIDE or
-    WRONG.
+    """Return a function that takes a text. It returns the atomic bin of this text, the bin of missing values, or MISSING,
+    OUTSIDE or WRONG.
     """
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
@@ -261,7 +261,7 @@ def _with_point(text: str, decimal: str) -> str:
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number in the text, or the part of its date; NaN if the text has none."""
+    """Return the number in the text, or the wanted part of its date; NaN if the text contains no number or date."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

@@ -1,5 +1,5 @@
-"""Make the candidate of a configuration and score it by every criterion. If the rows are divided into two random pieces, one is
-used for fitting and the other for scoring.
+"""Make the candidate of a configuration, and score it by every criterion. If the rows are divided into two random pieces, one
+piece is used for fitting and the other for scoring.
 
 `releasing.selection` draws configurations and decides which attempt is released.
 """
@@ -65,7 +65,9 @@ class PrivatePieces:
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
-        """Return the pieces with another source of noise. For public data only, because such noise protects nobody."""
+        """Return the pieces with another source of noise. Use this method for public data only, because such noise protects
+        nobody.
+        """
         return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
 
 
@@ -74,8 +76,8 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Divide the table into two random pieces with meters for the planned charges. Without a rule, return the table unchanged.
-    A release calls this function once, before any code reads counts.
+    """Divide the table into two random pieces, with meters for the planned charges. If `rule` is None, return the table
+    unchanged. A release calls this function once, before any code reads counts.
 
     Raises
     ------
@@ -83,8 +85,8 @@ def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequenc
 
     Privacy
     -------
-    As `PrivateCounts.split`: the release then costs as much as the more expensive of the two pieces (theory 11.10, release from
-    two pieces).
+    The same argument as for `PrivateCounts.split` holds: the release then costs as much as the more expensive piece (theory
+    11.10, release from two pieces).
     """
     if rule is None:
         return private
@@ -101,7 +103,8 @@ DOCUMENT = "release.json"
 
 
 def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
-    """Return the rows of an earlier release as counts of atomic cells, each row in the first atomic bin of its released bin.
+    """Return the rows of an earlier release as counts of atomic cells. In each column, a row is put into the first atomic bin
+    of its released bin.
 
     The choice of the atomic bin has no effect, because the bins of a generator contain whole released bins.
 
@@ -141,7 +144,8 @@ def _tables(document: ReleaseDocument) -> list[str]:
 
 
 def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    """Check that both releases have the same neighbours (key, and number of records of a person), so that losses add up.
+    """Check that both releases define neighbours in the same way (key, and number of records of a person), so that losses add
+    up.
 
     Raises
     ------
@@ -176,8 +180,8 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return an (n_atoms,) mask of the atomic bins inside a released bin; all False if the released bin has a category that no
-    longer exists.
+    """Return an (n_atoms,) mask of the atomic bins inside a released bin. If the released bin has a category that no longer
+    exists, all entries are False.
     """
     atoms = column.atoms
     if bin_number == old.missing:
@@ -194,7 +198,7 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Refuse more rows than any part of the specification supports.
+    """Check that every part of the specification supports this number of rows.
 
     Parameters
     ----------
@@ -213,13 +217,13 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Results that are computed once and shared by all rounds. The charges of these results are spent before the first round.
+    """Results that are computed once and used in all rounds. Their charges are spent before the first round.
 
     Attributes
     ----------
     fitted : results that criteria fitted once.
     priors : public tables over atomic cells from which generators start, by their name in the configuration.
-    measured : shared measurements on the common bins of all configurations; None if every round makes its own.
+    measured : shared measurements on the common bins of all configurations; None if every round makes its own measurements.
     kept : cache of the models that this process fitted to the measurements.
     """
 
@@ -231,8 +235,8 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate with the verdict on it, from noisy scores or from a joint test. With a joint test, criterion values are
-    computed only after acceptance.
+    """A candidate, and whether it is accepted, decided by noisy scores or by a joint test. With a joint test, criterion values
+    are computed only after acceptance.
     """
 
     candidate: Candidate
@@ -262,7 +266,8 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 
 
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
-    """Return a digest that identifies a public file, to recognise it if it is given as the private file.
+    """Return a digest that identifies a public file. With it, the program notices if the public file is given as the private
+    file.
 
     If the specification names a key of persons, the digest covers all rows, because each reading of the file may draw
     different rows of a person.
@@ -300,10 +305,11 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """Return the candidate of a configuration, and the private table on its bins with the remaining charges of the round.
+    """Make the candidate of a configuration. Also return the private table on the same bins, with the remaining charges of the
+    round.
 
     The candidate has as many rows as the table, so that criteria compare tables of the same size. If the rows are divided, the
-    returned table is the piece that criteria use, and the candidate has the same number of rows as this piece.
+    returned table is the piece that the criteria use, and the candidate has as many rows as this piece.
 
     Raises
     ------
@@ -344,10 +350,10 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
 
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
-    """Return the verdict on a candidate, which is the second part of a round.
+    """Decide whether a candidate is accepted. This is the second part of a round.
 
-    With a joint test, a candidate that fails a public score is rejected before any private count is read. This rejection, and
-    the saved time, depend only on the candidate and on shared measurements.
+    With a joint test, a candidate that fails a public score is rejected before any private count is read. Whether this happens,
+    and the time that it saves, depend only on the candidate and on shared measurements.
 
     Privacy
     -------
@@ -366,8 +372,8 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Return the noisy sums for the questions in [[models]]. The sums are measured after acceptance. The result is None
-    without such questions.
+    """Measure, after acceptance, the sums for the questions in [[models]], and return these noisy sums. Return None if there
+    are no such questions.
 
     Privacy
     -------
@@ -383,13 +389,14 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the criterion values of the accepted candidate. After a joint test, they get their noise here and count as passed.
+    """Return the noisy criterion values of the accepted candidate. After a joint test, this function adds their noise, and all
+    criteria count as met.
 
     Privacy
     -------
     Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards). Spends nothing if
-    the criterion values decided on acceptance. The values in `spec.noises` share one noise (theory 4.4, figures that share a
-    noise).
+    the noisy criterion values were already computed in the round. The values in `spec.noises` share one noise vector (theory
+    4.4, figures that share a noise).
     """
     if spec.joint_test is None:
         return accepted.scores

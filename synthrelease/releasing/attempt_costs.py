@@ -1,8 +1,9 @@
-"""Estimate the time and memory of a run, and whether it can succeed, from settings and public sizes alone, before the run.
+"""Estimate, before a run, how much time and memory it needs, and whether it can succeed. The estimate uses only settings and
+public sizes.
 
 The classes of generators and criteria have the formulas. The constants in the formulas were measured on one machine
-(docs/appendix/benchmarks.md, `tests.benchmarks.width`). On other machines, with other libraries or data, a run may need several
-times more or less, so these estimates are not reliable.
+(docs/appendix/benchmarks.md, `tests.benchmarks.width`). These estimates are rough: on other machines, with other libraries or
+data, a run may need several times as much, or a fraction.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ class AttemptCost:
 
     Attributes
     ----------
-    configurations : number of configurations of the family. Each choice of hyperparameters counts as one.
+    configurations : number of configurations of the family. Each combination of hyperparameters counts as one configuration.
     seconds : time on one core.
     megabytes : peak memory of the whole process.
-    grows : the sizes with which the cost grows, in words.
+    grows : a text that says with which sizes the cost grows.
     """
 
     family: str
@@ -141,8 +142,8 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check that a release fits into this machine, from the memory measured in a dry run. A release needs the memory of this
-    process with its libraries and, for each worker process, the memory that the attempts added.
+    """Check that a release fits into the memory of this machine. The check uses the memory measured in a dry run. A release
+    needs the memory of this process with its libraries and, for each worker process, the memory that the attempts added.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that are not informative for a file with `rows` rows, each with the reason."""
+    """Return the criteria that say little about a table made from a file with `rows` rows, each with the reason."""
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
     unanswered = [
@@ -204,8 +205,8 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
 
     Parameters
     ----------
-    rows : number of rows in the file, if the caller states it. Otherwise the number that the configuration states is used; if
-        it states none, the number of rows of the rehearsed public table; if this is unknown, the default `USUAL_ROWS`.
+    rows : number of rows in the file. If it is None, the function uses the first known number of these: the number in the
+        configuration, the number of rows of the rehearsed public table, `USUAL_ROWS`.
     """
     if rows is not None or spec.rows.stated is not None:
         n, source = rows or usual_rows(spec), ""

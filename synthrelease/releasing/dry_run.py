@@ -1,14 +1,14 @@
 """Make whole attempts on a made-up table before the charge, so that a run that must fail costs nothing.
 
-Every generator family is tried in its largest configuration. The smallest configuration is also tried, if it is at most a
-quarter as large or if it takes more work. The attempts run the code of a release: one-off fits, the generator, the projection,
-the criteria or the joint test, and the criterion values after acceptance. The table has the columns and bins of the private
-table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same in every run. The table
-contains nothing private, so messages may show the place of an error, the time and the memory. A rejected round is not reported,
-because made-up rows do not resemble a population.
+Every generator family is tried in its largest configuration. The smallest configuration of the family is also tried, if it is
+at most a quarter as large as the largest, or if it takes more work. The attempts run the code of a release: one-off fits, the
+generator, the projection, the criteria or the joint test, and the criterion values after acceptance. The table has the columns
+and bins of the private table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same
+in every run. The table contains nothing private, so messages may show the place of an error, the time and the memory. A
+rejected round is not reported, because made-up rows do not resemble a population.
 
-`MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, from rows that the module
-has drawn.
+`MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, and only from rows that
+it has drawn.
 """
 
 from __future__ import annotations
@@ -45,10 +45,12 @@ from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_us
 from synthrelease.spec.release_spec import ReleaseSpec
 
 ROWS = 2000
-"""Number of rows of the made-up table: every group gets a few rows, and the work takes about a second."""
+"""Number of rows of the made-up table. With this number, every group has a few rows, and an attempt takes about a second."""
 
 SIMILAR = 4
-"""From this ratio of cells or of work on, the smallest configuration of a family is tried beside the largest."""
+"""The smallest configuration of a family is also tried if the ratio of cells or of work between the largest and the smallest is
+at least this number.
+"""
 
 Result = TypeVar("Result")
 
@@ -126,9 +128,9 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. If it has
-    `SIMILAR` times as many cells or as much work as the smallest configuration, or less work, yield the smallest configuration
-    first.
+    """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. First yield
+    the smallest configuration of the family, if the largest has at least `SIMILAR` times as many cells or as much work, or if
+    the largest has less work.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.
@@ -172,9 +174,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its pieces. The made-up table has the interface of private counts. The rows are the same at
-    every call.
-    """
+    """Return the made-up table, or its pieces, with the interface of private counts. The rows are the same at every call."""
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))

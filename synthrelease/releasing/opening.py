@@ -1,12 +1,13 @@
-"""Check before the charge that a private table can be read: libraries, format, columns, and whether the file is complete.
+"""Check, before the charge, that a private table can be read: that libraries are installed, that format and columns fit, and
+that the file is complete.
 
 Privacy
 -------
-No row is read. The checks use the public part of a table (theory 1.8, reading row by row): its format, its columns, whether
+The checks read no row. They use the public part of a table (theory 1.8, reading row by row): its format, its columns, whether
 all files together have a row, and whether a gzip or Parquet file is complete. The format follows from the name of the file and
 the bytes before its first line end (`sources.formats`). A database, a Parquet file or a SAS file states the names and types of
-its columns; a CSV file has the names in its header. A view is not queried for rows. Files that differ in one row agree in all
-these facts. So no result depends on a record, however often the checks run.
+its columns; a CSV file has the names in its header. The checks do not query a view for rows. Files that differ in one row agree
+in all these facts. So no result depends on a record, however often the checks run.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield the line, and raise an error if a reader requests another line."""
+    """Yield this line. If the reader asks for another line, raise an error."""
     yield line
     raise _GoesOn
 
@@ -167,7 +168,7 @@ _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", "
 def check_opens(
     source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, rows_are_public: bool = True
 ) -> None:
-    """Load the libraries for reading the table, and check its format, its columns, and whether it is complete.
+    """Load the libraries for reading a table. Check the format and the columns of the table, and whether it is complete.
 
     Parameters
     ----------
@@ -328,7 +329,7 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """Return the declared properties of a database table. The query is stopped if the database does not answer."""
+    """Return the declared properties of a database table. If the database does not answer, the query is stopped."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:
@@ -338,7 +339,9 @@ def _of_database(
 
 
 def _asked(table: OpenTable) -> bool | None:
-    """Return whether a stored table has a row. A view is not queried, because its computation may fail or never end."""
+    """Return whether a stored table has a row. The function does not query a view, because its computation may fail or never
+    end.
+    """
     if table.has_row is None:
         return None
     try:

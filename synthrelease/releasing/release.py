@@ -1,4 +1,6 @@
-"""Run a release from the plan to the result: read the file, fit once, select a round, and return the publishable result."""
+"""Run a release from the plan to the result: read the file, make the one-off fits, select a round, and return the publishable
+result.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +131,9 @@ def split_register(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSplit:
-    """The record of a split: the ledger, its expected head, and the file of the key (None means LEDGER.key)."""
+    """Where the program finds the split of a register: the ledger, its expected head, and the file of the key (None means
+    LEDGER.key).
+    """
 
     ledger: Path | None
     key: Path | None = None
@@ -140,8 +144,9 @@ class KnownSplit:
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
     """Return the key and the number of the piece that a release reads; None if it reads all rows.
 
-    The private file is not read here. Record numbers are public, but whether they can be read may depend on any value of a row
-    (such as an open quote). So they are compared after the charge, when the rows are counted (`record_numbers.count_piece`).
+    This function does not read the private file. Record numbers are public, but whether they can be read may depend on any
+    value of a row (such as an open quote). So they are compared after the charge, when the rows are counted
+    (`record_numbers.count_piece`).
 
     Raises
     ------
@@ -176,12 +181,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """The accepted output of a release, and the guarantee of this output. Everything in this output may be published.
+    """The accepted output of a release, and its guarantee. Everything in this object may be published.
 
     Attributes
     ----------
-    n : number of rows that the release used, if they were divided into pieces; otherwise None, because the table has this
-        number.
+    n : number of rows that the release used, if they were divided into pieces. Otherwise it is None, because the table has this
+        number of rows.
     n_file : number of rows in the private file; None if the number of kept rows is published instead.
     measured : the noisy marginals from which the table was made, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
@@ -216,7 +221,7 @@ def release(
     jobs : number of processes that run rounds in advance.
     progress : function that is called with each phase, but never with the number of rounds.
     priors : the public tables from which generators start, if they were read already.
-    public : digests of further tables that were called public (`enclave.ingest.check_not_public`).
+    public : digests of further tables that the user declared public (`enclave.ingest.check_not_public`).
     piece : the piece of the register whose rows are read, for a specification with [split].
     trust : packages of [[plugins]] whose code may run on the private file.
 
@@ -227,7 +232,7 @@ def release(
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when delta is too large for the number of rows, or the private table is one that was called public.
+    BudgetError : when delta is too large for the number of rows, or when the private table was declared public.
     PrivateFailure : when private code failed. The budget counts as spent.
 
     Privacy
@@ -271,8 +276,8 @@ def release(
 def read_private(
     spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
-    """Read the private file once. Return the table that the release uses. The table's number of rows is public, and its meter
-    has the planned charges that are spent once, before the rounds.
+    """Read the private file once, and return the table that the release uses. Its number of rows is public. Its meter allows
+    the planned charges that are spent once, before the rounds.
 
     Parameters
     ----------
@@ -312,11 +317,11 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file equals a public table. Used if a release reads only a piece, or some rows of each person;
-    the other rows are read only for this check.
+    """Return whether the whole file equals a public table. The check is needed if a release uses only a piece, or some rows of
+    each person. It reads the other rows, too.
 
-    Only equality has a consequence (`enclave.ingest.check_not_public`). A register that does not fit the specification is no
-    public table, because public tables fit.
+    Nothing but equality has an effect (`enclave.ingest.check_not_public`). A register that does not fit the specification
+    equals no public table, because public tables fit.
     """
     try:
         return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)

@@ -14,20 +14,20 @@ Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
 
 Best of K (Papernot & Steinke, ICLR 2022): the same loop with the truncated negative binomial distribution of K.
 
-The theorem of Papernot and Steinke is about the best of K rounds in a total order. Give every round an independent uniform
-tag, and order rounds by (accepted, tag). The tags change no divergence, and there are no ties. If some round is accepted, the
-best round is uniformly random among the accepted rounds. Otherwise the best round is a rejected round, and is replaced by
-"nothing". Given K and that some round is accepted, the output of the best round has the distribution of one round given
+The theorem of Papernot and Steinke is about the best of K rounds in a total order. Give every round an independent uniform tag,
+and order rounds by (accepted, tag). The tags change no divergence, and prevent ties. If some round is accepted, the best round
+is uniformly random among the accepted rounds. Otherwise the best round is a rejected round, and is replaced by "nothing".
+Condition on K, and on some round being accepted. Then the output of the best round has the distribution of one round given
 acceptance, because rounds are independent and identically distributed. The first accepted round has the same distribution, and
 the loop returns it without running the others.
 
 A round that fails after the noise, for a reason other than noise (`InternalError`), also ends the loop. Both theorems treat
-such a failure like an accepted output. They hold for any mechanism Q whose output says whether the loop halts there, and for
-the output of the first round that halts. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type and
-the place of an error. All code outside `PrivateCounts.spend` sees noisy values alone. So type and place are post-processing of
-noisy values, and are covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come after
-all others.) If a broken round counted as rejected, an error in every round would spend the whole budget and then output
-"nothing". In parallel runs, such a round counts only at its place in the order, as an accepted round does.
+such a failure like an accepted output. They hold for any mechanism Q whose output says whether the loop halts, and for the
+output of the first round in which it halts. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type
+and the place of an error. All code outside `PrivateCounts.spend` sees noisy values alone. So type and place are post-processing
+of noisy values, and are covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come
+after all others.) If a broken round counted as rejected, an error in every round would spend the whole budget and then output
+"nothing". In parallel runs, such a round takes effect only at its place in the order, like an accepted round.
 
 Rounds are independent and identically distributed, and only the output is used: not the number of rounds, K, their times, or
 rejected tables.
@@ -69,7 +69,8 @@ Result = TypeVar("Result")
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Return a function that runs the given function while the loaded libraries for linear algebra use a single thread.
 
-    Finding these libraries takes some milliseconds, once and after each import that may have loaded another library.
+    Finding these libraries takes some milliseconds. This happens once, and again after each import that may have loaded another
+    library.
     """
 
     @wraps(function)
@@ -104,8 +105,7 @@ def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResu
 
     The parent passes its process number, because a worker may already be another process's child when it begins its first task.
 
-    On Windows, the process number does not show whether the parent still runs. There, a worker ends when its time limit is
-    over.
+    On Windows, the process number does not show whether the parent still runs, so a worker ends when its time limit is over.
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())
@@ -148,8 +148,8 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round. A round has a value only if the round is accepted, and the type and place of an error only if the
-    round failed after the noise.
+    """The result of a round. Only an accepted round has a value. Only a round that failed after the noise has the type and
+    place of an error.
     """
 
     verdict: Verdict
@@ -162,8 +162,9 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
     Parameters
     ----------
-    rule : the selection rule, fixed before private data were read. Only with a stop probability of 0 may the loop never end.
-    run_round : function that runs one round and returns its output if accepted, None if rejected. Picklable if jobs > 1.
+    rule : the selection rule, fixed before private data were read. Only with a stop probability of 0 can the loop run forever.
+    run_round : function that runs one round. It returns the output of an accepted round, and None for a rejected round. It must
+        be picklable if jobs > 1.
     jobs : number of processes that run rounds in advance. Among the rounds that end the loop, the first in order decides,
         whichever finishes first. So the output has the same distribution for any number of jobs.
 
@@ -193,8 +194,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return a function that is called after every rejected round. The function returns whether the search ends, by a coin or
-    after K rounds.
+    """Return a function that is called after every rejected round. It returns whether the search ends, decided by a coin or by
+    the number K of rounds.
 
     K is hidden and is drawn before the first round.
     """
@@ -236,7 +237,7 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round and turn every failure into a verdict. So a round that runs in advance cannot end the loop by its failure.
+    """Run a round, and turn every failure into a `Verdict`. So a round that runs in advance cannot end the loop by its failure.
 
     A failure inside private code is FAILED, and so is a lack of memory, because private counts take memory. A `RejectedRound`
     is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and place. Type and place depend only

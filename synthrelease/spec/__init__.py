@@ -1,3 +1,3 @@
-"""Load the configuration and the acceptance file as one frozen `ReleaseSpec`: columns, configurations, criteria, plan,
+"""Load the configuration and the acceptance file as one immutable `ReleaseSpec`: columns, configurations, criteria, plan,
 shortlist.
 """

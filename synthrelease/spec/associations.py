@@ -1,5 +1,4 @@
-"""Compute which associations between columns the rows of a planned release will preserve. The two files of the plan suffice for
-this."""
+"""Compute which associations between columns the rows of a planned release will preserve, from the two files alone."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
     Parameters
     ----------
     rows : number of rows of the file; by default the number that [input] rows states. If the number is unknown, no table is
-        called mostly noise.
+    called mostly noise.
 
     The strengths of the associations are known only if the two files were drafted from a public file or rehearsed on a public
     file.

@@ -1,11 +1,11 @@
-"""Write the specification of a release as one canonical text. The text is published with the table, and commitments use its
-digest.
+"""Write the specification of a release as one canonical text. The release publishes this text, and commitments use its digest.
 
 The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
-of codelists, and rules with their levels written out. The text also contains the shortlist from which configurations are
-drawn, and the public tables from which generators start. The digest of its content, never a path, represents a public table.
-The text contains no comments and no tables of `WORDS`. The text contains only settings that are written in the files, so an
-unused setting does not change the digest. The text is public like the two files, and contains nothing about the private file.
+of codelists, and rules with their levels written out. The text also contains the shortlist from which configurations are drawn,
+and the public tables from which generators start. A public table is represented by the digest of its content, never by a path.
+The text contains no comments and no tables of `WORDS`. The text contains only settings that are written in the files, so a
+setting that nobody wrote does not change the digest. The text is public like the two files, and contains nothing about the
+private file.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
-"""Name of the file of the text in a bundle."""
+"""Name of the file that contains this text in a bundle."""
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
 """Tables that do not change the computation of a release, and can be changed after the release. The digest does not cover these
-settings, except `SeriesTable.fixed` (the plan over years, and the year of the release)."""
+settings. The exception is `SeriesTable.fixed`: the plan over years, and the year of the release.
+"""
 PATHS = ("extends", "override")
-"""Settings that name another configuration, or change settings of the other configuration."""
+"""Settings that name another configuration, or change settings of this other configuration."""
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
-"""The name of a public table starts with these characters if the rest is the digest of its content."""
+"""If the name of a public table starts with these characters, the rest of the name is the digest of its content."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table that generators start from. A public table has a path, and the digest of the content at the time when the
-    specification was loaded.
+    """A public table from which generators start: its path, and the digest of its content at the time when the specification
+    was loaded.
     """
 
     path: Path
@@ -94,7 +95,7 @@ def read_tables(content: bytes) -> dict[str, Any]:
 
 
 def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, words_unpublished: bool = False) -> bool:
-    """Return whether a published specification equals this one, apart from the configurations on a shortlist.
+    """Return whether a published specification equals this specification, apart from the configurations on a shortlist.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of a generator. Public tables are named by the digest of their content."""
+    """Return the settings of a generator, with the digest of its content as the name of each public table."""
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -128,7 +129,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Return the name of a public file or an earlier release. The digest of the content replaces the path."""
+    """Return the name of a public file or an earlier release, with the digest of the content in place of the path."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)

@@ -1,5 +1,6 @@
-"""Build a `Column` with atomic bins and alternative binnings from the table of a column in the configuration. Read
-codelists."""
+"""Build a `Column`, with atomic bins and alternative binnings, from the table of a column in the configuration. Also read
+codelists.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class ColumnError(Unexpected):
 
 
 def _require(holds: object, field: str, expected: str, found: str) -> None:
-    """Raise ColumnError, with the expected and the found value, unless `holds` is true."""
+    """Unless `holds` is true, raise ColumnError with the expected value and the value found."""
     if not holds:
         raise ColumnError(field, expected, found)
 
@@ -104,7 +105,7 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError for the first of these settings that is stated, because this kind of column has no such settings."""
+    """Raise ColumnError if one of these settings is stated, because this kind of column does not have these settings."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"no {field} {kind}", "some")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
@@ -217,8 +218,8 @@ class Codelist:
     Attributes
     ----------
     labels : the label of each code, in the order of the file.
-    levels : by level, the codes of each group. Levels are in the order of the columns, and groups in the order of their first
-        code.
+    levels : by level, the codes of each group. Levels have the order of the columns in the file, and groups the order of their
+        first code.
     """
 
     labels: Mapping[str, str]
@@ -226,7 +227,8 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """Return the configuration with the content of each named codelist instead of its file name.
+    """Read the codelists that a configuration names. Return the configuration with the content of each codelist in place of its
+    file name.
 
     The levels become further alternatives of their column. If no alternatives are listed, the alternative in which each code is
     a bin is added, too.
@@ -320,7 +322,9 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if the next coarser level divides a group of a level. The message names two codes that show this."""
+    """Raise SpecError if a group of a level lies in two groups of the next coarser level. The message names two codes that show
+    this.
+    """
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -360,13 +364,13 @@ def build_column(
     own_values: bool = False,
     edges_of: Sequence[str] = (),
 ) -> Column:
-    """Return a validated column.
+    """Build a column from its table in the configuration, and check it.
 
     Parameters
     ----------
-    groups : the bins by which criteria group, if there are any; atomic bins are cut at their limits, too.
-    own_values : whether a computation uses the own values of the rows, so that atomic bins must be as narrow as the grid.
-    edges_of : the columns at whose limits in rules the atomic bins are cut; by default only the column itself.
+    groups : the bins by which criteria group, if there are any. The limits of these bins are also limits of atomic bins.
+    own_values : whether a computation uses the exact values of the rows. Atomic bins are then as narrow as the grid.
+    edges_of : the columns whose limits in rules are also limits of atomic bins; by default only the column itself.
 
     Raises
     ------
@@ -387,8 +391,8 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return the columns. A column that counts indicators also gets, for each counted column, the atomic bins in which the
-    indicator applies.
+    """Return the columns, completed for groups of indicators: the column of a group gets, for each of its indicators, the
+    atomic bins in which the indicator applies.
     """
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
@@ -403,7 +407,7 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
 
 
 def _check_missing_values(column: Column) -> None:
-    """Raise ColumnError if a text is both a category of the column and one of its missing_values."""
+    """Raise ColumnError if a text is a category of the column and is also in its `missing_values`."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
         _require(text.strip() not in texts, "missing_values", "texts that belong to no category of the column", repr(text))
@@ -589,8 +593,8 @@ def _atoms(
 ) -> tuple[IntervalBin, ...]:
     """Return the atomic bins between the inner edges. The first and the last bin reach to the bounds.
 
-    The representative value of a bin is its middle. With a grid, it is the grid value in the bin that is nearest to this
-    middle.
+    The representative value of a bin is its middle. With a grid, it is the grid value that lies in the bin and is nearest to
+    this middle.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []

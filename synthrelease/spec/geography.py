@@ -38,8 +38,8 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Pairs of a level and the next level below it. Each area lies in one area of the level above, so the level below
-        determines the level above.
+        """Pairs of a level and the next lower level. Each area lies in one area of the higher level, so the lower level
+        determines the higher level.
         """
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
@@ -62,7 +62,7 @@ def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Trans
 
 
 def check_geography(table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the codelist and its levels. Columns are made from the levels later."""
+    """Add a problem for each mistake in the codelist and its levels. Only later are columns made from the levels."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
         names = listing(name for name, column in release.columns.items() if column.kind == "code")
@@ -125,7 +125,7 @@ def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """The columns of a release that name the indicators of a row.
+    """The columns of a release that say which indicators a row has.
 
     Attributes
     ----------
@@ -136,7 +136,9 @@ class Marks:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from other columns: the column of a group follows from its columns of indicators."""
+        """Return the columns that are functions of other columns: the column of a group is a function of its columns of
+        indicators.
+        """
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
@@ -146,8 +148,8 @@ class Marks:
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the columns of groups of indicators. Adds a problem if a bin has both categories for which the indicator applies
-    and other categories.
+    """Return the columns of groups of indicators. Adds a problem if a bin contains categories for which the indicator applies
+    together with other categories.
     """
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():

@@ -173,8 +173,8 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the columns and rules that options add. Names of levels in rules are replaced by
-        the labels in the group.
+        """Return the configuration without the columns and rules that options add. In rules, the labels of a group replace the
+        name of the group's level.
         """
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
@@ -232,8 +232,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria, with None for a faulty criterion, and their mistakes. The mistakes are reported after the
-        mistakes of the schema.
+        """Return the criteria, with None in place of a faulty criterion. Also return the mistakes in criteria, which are
+        reported after the mistakes of the schema.
         """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
@@ -282,11 +282,11 @@ class SpecBuilder:
 
 
 def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> ReleaseSpec:
-    """Read a configuration and the acceptance file that it names.
+    """Read a configuration and the acceptance file that it names, check both, and return the specification.
 
     Parameters
     ----------
-    trusted : packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. It is
+    trusted : packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. Use
         None if only public files are read.
 
     Raises
@@ -337,7 +337,7 @@ def _load_plugins(release: ReleaseFile, file: ConfigurationFile) -> None:
 
 
 def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
-    """Return the specification that a release publishes, from its text alone. No other file is opened.
+    """Read the specification that a release publishes, from its text alone. The function opens no other file.
 
     Public tables are known only by their digests. So the result is enough for a plan, but not for a fit.
 

@@ -1,5 +1,5 @@
-"""Check the table [members] of linked tables, such as persons of households. State in words which members of a root the
-release uses.
+"""Check the table [members], which links a second table to the first, such as persons to households. Also state in words which
+members of a root the release uses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROTECTED = (
 
 
 def members_in_words(schema: Schema, linked: Linked) -> str:
-    """Return sentences on the protection of roots with members, and on the members that are used if a root has too many.
+    """Return sentences that say how roots and their members are protected, and which members are used if a root has too many.
 
     The choice of members is a function of the root's own rows, so the guarantee holds for any order (theory 1.10, roots with
     their members). Members may be ordered by released values. Statistics of these columns then describe only the first
@@ -54,7 +54,9 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns and rules of members, before roots and members become wide records."""
+    """Add a problem for each mistake in the columns and rules of members. Call this function before roots and members become
+    wide records.
+    """
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
-    """Return the sums that the questions in [[models]] need. Return None if there are no questions, or after a problem was
-    added.
-    """
+    """Return the sums that the questions in [[models]] need; None if there are no questions, or if a problem was added."""
     if not release.models:
         if release.budget.models is not None:
             problems.add("budget.models", "questions in [[models]], because budget.models pays for them", "none")

@@ -23,7 +23,7 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a specification. An option is None if it is not used. The schema has the members of linked tables.
+    """The options of a specification. An option that is not used is None. The schema contains the members of linked tables.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that, because of an option, are functions of other columns in every row. Each column comes with the columns
-        that determine it.
+        """The columns that, because of an option, are functions of other columns in every row. With each column, return the
+        columns that determine it.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
@@ -75,7 +75,7 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem in three cases: no column has missing values to fill, `match` names an unknown column, or `match` repeats a
+    """Add a problem if no column has missing values to fill, if `match` names an unknown column, or if `match` repeats a
     column.
     """
     if schema.linked is not None:
@@ -128,8 +128,8 @@ def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problem
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
-    """Add a problem for each intended question that cannot be read. Whether a question splits a released bin depends on the
-    drawn alternative; the card states this.
+    """Add a problem for each intended question that cannot be read. Whether a question divides a released bin depends on the
+    drawn alternative. The card states this.
 
     Parameters
     ----------

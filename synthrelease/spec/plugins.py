@@ -30,12 +30,12 @@ _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def described(package: str) -> PluginTable:
-    """Return the table [[plugins]] of an installed package.
+    """Return the table [[plugins]] for an installed package, to be copied into a configuration.
 
     Raises
     ------
-    InputError : if the package is not installed, offers no entry points, or is installed as editable (then its files can
-        change).
+    InputError : if the package is not installed, if it offers no entry points, or if it is installed as editable, so that its
+        files can change.
     """
     try:
         installed = _installed(package)

@@ -1,5 +1,6 @@
-"""Build the domain of records from the configuration (columns with atomic bins, groups, allowed combinations), check the
-settings of persons, and state the guarantee in words."""
+"""Build the domain of records from the configuration: columns with atomic bins, groups, and allowed combinations. Also check
+the settings about persons, and state the guarantee in words.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def division(release: ReleaseFile) -> PartitionRule | None:
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem if the stated number of rows is smaller than the promised minimum count of each released row."""
+    """Add a problem if the stated number of rows is smaller than the count that the release promises for each released row."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -199,17 +200,17 @@ QUESTION = (
     'person (3: up to three rows, at three times the epsilon). Write `first_by = ["DATE"]` for the first row, or '
     '`first_by = "random"` for any row'
 )
-"""The question to a steward about rows and persons, with the lines of TOML that answer it."""
+"""The question that a steward must answer about rows and persons, with the lines of TOML that answer it."""
 WHICH_ROW = (
     'an answer to: which row of a person is released? Write `first_by = ["COLUMN"]` under [unit], with a column that orders '
     'the rows of a person, such as a date (released or not). Or write `first_by = "random"`, which draws one row at random'
 )
-"""The question to a steward if a key identifies persons but no setting orders the rows of a person."""
+"""The question that a steward must answer if a key identifies persons but no setting orders the rows of a person."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the key of persons is released. Add a problem for each setting that does not allow several rows of a
-    person.
+    """Add a problem if the key of persons is released. Also add a problem for each setting that does not allow several rows of
+    a person.
     """
     unit = release.unit
     if unit.key is None:
@@ -244,13 +245,14 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def without_key(missing_keys: Sequence[str]) -> str:
-    """Return the words for rows without a key, with the texts that mean "no key"."""
+    """Return a text about rows without a key. It lists the texts that mean "no key"."""
     keys = "the key" if len(missing_keys) == 1 else "the keys"
     return "rows without a key" + f" (and with {keys} {listing(missing_keys)})" * bool(missing_keys)
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
-    """Return two texts. The first states which rows of a person are used, and the second how this choice biases statistics.
+    """Return two texts. The first text states which rows of a person are used. The second text states how this choice biases
+    statistics.
 
     Parameters
     ----------
@@ -329,8 +331,8 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return two lists. The first has the parsed rules, each with the kinds of rows to which the rule applies. The second has
-    the tables of the rules, with levels written out.
+    """Return two lists. The first contains the parsed rules, each with the kinds of rows to which the rule applies. The second
+    contains the tables of the rules, with the labels of groups in place of levels.
 
     Parameters
     ----------
@@ -436,7 +438,7 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return the columns of members whose own values are used, each with the same column of all members. These columns have
+    """For each column of members whose exact values are used, return the columns of all slots of this column. These columns get
     the same atomic bins.
     """
     alike = dict[str, tuple[str, ...]]()

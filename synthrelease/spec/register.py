@@ -24,7 +24,9 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for every setting that needs all rows. With [partition], statistics describe only one piece of the rows."""
+    """Add a problem for every setting that needs all rows, because with [partition] statistics describe only one piece of the
+    rows.
+    """
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -73,8 +75,8 @@ def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) ->
 
 
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for every setting that contradicts a simple random sample, or that publishes further facts about the
-    records.
+    """Add a problem for every setting that contradicts a simple random sample, and for every setting that publishes further
+    facts about the records.
 
     If the file is not a simple random sample, the guarantee for a member of the population does not hold.
     """
@@ -137,7 +139,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
 
 
 def design_in_words(table: DesignTable) -> str:
-    """Return a sentence on the intervals for a population that a release can give with the stated design."""
+    """Return a sentence that says which intervals for a population a release can give with the stated design."""
     if table.groups is not None and table.effect is None:
         return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:

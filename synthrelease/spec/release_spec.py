@@ -61,26 +61,27 @@ class ReleaseSpec:
         zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
     selection_rule : the rule by which rounds are repeated.
     tables : the two files as plain values (`spec.canonical.canonical_tables`).
-    joint_test : the noisy test that accepts a round by all criteria at once. The noisy criterion values are then released after
-        acceptance (theory 4, joint test).
+    joint_test : the noisy test that decides a round by all criteria at once; None without such a test. With it, the criterion
+        values are measured after acceptance (theory 4, joint test).
     shared_measurements : whether noisy tables are measured once, before the rounds (theory 5, shared measurements).
-    bound_risk : probability, over the noise of shared measurements, that the bound of at least one criterion is wrong.
+    bound_risk : largest probability, over the noise of shared measurements, that the bound on at least one criterion value is
+        wrong.
     publish_measurements : whether the noisy tables become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
     rows : the rule for the number of rows, with its charge.
-    exact_domain : a digest of everything that decides which rows are kept, if the number of kept rows is published exactly.
-        Otherwise it is None. Exact releases of one dataset with different rules would reveal an exact difference of two
-        numbers.
+    exact_domain : if the number of kept rows is published exactly, a digest of everything that decides which rows are kept;
+        otherwise None. If two releases of one dataset with different rules published exact numbers, they would reveal the exact
+        difference.
     unit : what a record is, how many records a person can have, and the key that identifies the person of a row.
     bundle : further formats of the release.
     not_promised : the associations that the publisher knows are not preserved.
-    shares_noise : whether criterion values after acceptance share one noise, if the shared noise is smaller (theory 4.4,
-        figures that share a noise). This is not a setting; the value is False only if `verify` recomputes the plan of an older
-        bundle.
+    shares_noise : whether criterion values after acceptance share one noise vector, if this makes the noise smaller (theory
+        4.4, figures that share a noise). This is not a setting; the value is False only if `verify` recomputes the plan of an
+        older bundle.
     options : the options that are used.
     questions : the questions that the release is meant to answer.
     models : the sums that are measured for the questions in [[models]]; None without [[models]].
-    plugins : packages whose criteria or generators may be named.
+    plugins : packages whose criteria or generators the two files may name.
     attacks : the results of the attacks in the rehearsal on public rows, for the card; None if the shortlist has no such
         results.
     """
@@ -163,7 +164,8 @@ class ReleaseSpec:
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return, by criterion, the noise that criterion values share after acceptance; empty if no values share noise.
+        """Return, by criterion, the noise of the criterion values that share one noise vector after acceptance; empty if no
+        values share noise.
 
         Noise is not shared if the cost of the selection is a Renyi curve (`shape`). As a curve, one noise at the sum of some
         epsilons costs half the square of the sum. Separate noise would cost only half the sum of the squares.
@@ -239,8 +241,8 @@ class ReleaseSpec:
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
-        """Raise BudgetError if the plan costs more than [budget] limit. The message states the generation budget that would
-        fit.
+        """Raise BudgetError if the plan costs more than [budget] limit. The message states a generation budget that the limit
+        would allow.
         """
         limit = self.budget.limit
         above = limit is not None and self.plan.total.epsilon > limit
@@ -259,7 +261,7 @@ class ReleaseSpec:
 
     @property
     def unstated(self) -> list[str]:
-        """Return the paths in the configuration of the texts that the data card lacks."""
+        """Return the texts that the data card lacks, by their paths in the configuration."""
         texts = self.card.texts(self.card.language)
         described = self.description.strip() or (texts is not None and texts.summary)
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
@@ -291,7 +293,7 @@ class ReleaseSpec:
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError if the specification is of an erratum, or has another setting that a new release must not have."""
+        """Raise SpecError if the specification describes an erratum, or has another setting that a new release must not have."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)

@@ -1,4 +1,4 @@
-"""Define the arguments of a command as one frozen value, which the Python function, the command and the desk share.
+"""Define the arguments of each command as one immutable value. The Python function, the command and the desk share this value.
 
 `spec.arguments` defines how the command line shows the arguments. It is a separate module, so that commands without a request
 load less code.

@@ -27,7 +27,7 @@ class Series:
     ----------
     earlier : the content of release.json of each earlier release.
     corrected : the content of release.json of the release that this erratum replaces; None without an erratum.
-    reason : the correction that the erratum makes.
+    reason : a text that says what the erratum corrects.
     year : the year of the release in its plan over years; None without a plan.
     """
 
@@ -64,7 +64,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
-    """Add a problem for an erratum, which is not a new release, and for a release that costs more than its plan over years
+    """Add a problem if the release is an erratum, which is not a new release, or if it costs more than its plan over years
     allows.
     """
     year = series.year

@@ -1,4 +1,6 @@
-"""Read and write shortlist.toml: the configurations that a rehearsal on public data accepted, and its results for a release."""
+"""Read and write shortlist.toml: the configurations that a rehearsal on public data accepted, and the rehearsal's results for a
+release.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class ShortlistTable(SpecTable):
 class RehearsedTable(SpecTable):
     """[data]: the size and digests of the public table of the rehearsal.
 
-    A release from the same table is refused (`enclave.ingest.check_not_public`). The size of a database table is 0 bytes.
+    The program refuses a release from the same table (`enclave.ingest.check_not_public`). The size of a database table is 0
+    bytes.
     """
 
     bytes: int = Field(ge=0)
@@ -54,13 +57,14 @@ class VerdictTable(SpecTable):
     Attributes
     ----------
     judged : a digest of the rehearsed columns, rules, models and criteria (`judged_digest`).
-    hang_together : whether any two columns of the public file are associated. If not, a table of independent columns is as good
-        as any other table.
+    hang_together : whether at least two columns of the public file are associated. If not, a table of independent columns is as
+        good as any other table.
     independent_columns_pass : whether a table of independent columns, with the distribution of each column, meets all criteria.
     pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
         associated pairs. `pairs_off` is for a typical candidate (None without a candidate), `pairs_off_if_independent` for a
         table of independent columns.
-    lost : associated pairs of columns, "a:b", that no criterion tests and no table measures, and that the candidates lost.
+    lost : associated pairs of columns, "a:b", whose association the candidates lost, and which no criterion tests and no table
+        measures.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")
@@ -71,7 +75,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """Yield the results that forbid a release. Each result has the expected value and the value found.
+        """Yield the results of the rehearsal that forbid a release, each with the expected value and the value found.
 
         A result that the publisher has declared in [not_promised] does not count.
 
@@ -100,12 +104,12 @@ class VerdictTable(SpecTable):
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
-        """Return the lost pairs that [not_promised] does not name."""
+        """Return the pairs in `lost` that [not_promised] does not name."""
         return tuple(pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named)
 
 
 class PlanTable(SpecTable):
-    """[rehearsed] and [proposal]: the cost of a plan, and how often a release with this plan finds no table on public data.
+    """[rehearsed] and [proposal]: the cost of a plan, and how often, on public data, a release with this plan finds no table.
 
     Attributes
     ----------
@@ -113,8 +117,8 @@ class PlanTable(SpecTable):
     generation, rounds : the generation budget, and the distribution of the number of rounds in words.
     acceptance, nothing : the probability that a round is accepted, and the probability that no table is found.
     nothing_high : the upper end of the 95% interval for `nothing`; None if it is not known.
-    lines : the lines with which a configuration gets this plan; empty if the configuration already has the plan.
-    judged : a digest of the rehearsed files (`judged_digest`), because other criteria accept other rounds.
+    lines : the lines of TOML that give a configuration this plan; empty if the configuration already has this plan.
+    judged : a digest of the rehearsed files (`judged_digest`). With other criteria, other rounds would be accepted.
     """
 
     epsilon: Fraction
@@ -203,8 +207,8 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     Raises
     ------
     SpecError : if the file cannot be read, names an unknown configuration, or was rehearsed with other columns, models or
-        criteria; if the rehearsed tables were no better than independent columns or lost pairs of columns, and [not_promised]
-        does not declare this; or if an attack contradicts the claimed epsilon.
+        criteria; if the rehearsed tables were no better than independent columns, or lost the association of pairs of columns,
+        and [not_promised] does not say so; or if an attack contradicts the claimed epsilon.
     """
     file = _read(path)
     narrow = replace(_drawn_from(spec, file.configurations, str(path)), attacks=file.attacks)
@@ -277,8 +281,8 @@ def rehearsed_on(path: str | Path) -> RehearsedTable | None:
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the results of the rehearsal for the plan of this specification; None if the rehearsal did not try or propose this
-    plan.
+    """Return what the rehearsal found about the plan of this specification; None if the rehearsal neither tried nor proposed
+    this plan.
 
     Raises SpecError if the file cannot be read.
     """
@@ -287,7 +291,7 @@ def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the plan that the rehearsal proposed, or None if it does not cost less than this specification.
+    """Return the plan that the rehearsal proposed, if it costs less than the plan of this specification; otherwise None.
 
     Raises SpecError if the file cannot be read.
     """
@@ -298,7 +302,8 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
-    """Return the pairs that a rehearsal lost and that [not_promised] does not name; empty if it rehearsed other files.
+    """Return the pairs whose association a rehearsal lost, and which [not_promised] does not name; empty if the rehearsal was
+    of other files.
 
     Raises SpecError if the file cannot be read.
     """

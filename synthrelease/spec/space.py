@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 # Checks, before anything is read or spent, that the shared measurements can answer the criteria that use them.
 
 MOST_LOOKED_AT = 20
-"""Before a release, the noise is checked for at most this number of transformations, in the order of the configuration."""
+"""Before a release, the program checks the noise for at most this number of transformations, in the order of the configuration.
+"""
 
 
 def check_answered(
@@ -44,8 +45,8 @@ def check_answered(
     problems: Problems,
     acceptance: str,
 ) -> None:
-    """Add a problem for every criterion that the measurements cannot answer, and if the measurements are not shared or not
-    published.
+    """Add a problem for every criterion that the measurements cannot answer. Also add a problem if the measurements are not
+    shared or not published.
     """
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
@@ -118,8 +119,8 @@ DOCUMENT = "release.json"
 
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
-    """Return the paths of the public tables from which generators start. Adds a problem for a missing table. No table is
-    read.
+    """Return the paths of the public tables from which generators start. Adds a problem for a missing table. The function reads
+    no table.
     """
     files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
@@ -139,8 +140,8 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table. For an earlier release, it is the digest of release.json, which has the checksum
-    of the rows.
+    """Return the digest of a public table. For an earlier release, this is the digest of release.json, which contains the
+    checksum of the rows.
     """
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
@@ -157,7 +158,7 @@ _TIED = "bins into which a row of another bin can be moved (no rule decides this
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names. Mistakes that the generator's columns alone show are not
+    """Yield the mistakes in the bins that a generator names. Mistakes that were already found from the columns alone are not
     repeated.
 
     Parameters
@@ -251,7 +252,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    """Return a column with an alternative that merges rare bins with other bins; empty if there is no such column."""
+    """Return a column in which an alternative merges rare bins with other bins; empty if there is no such column."""
     for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
         rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
         common = space.common.binnings[column]
@@ -338,8 +339,8 @@ def _generator_mistakes(
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
     """Yield the mistakes of a generator. Its settings are checked alone, then in combination with [selection], then in
-    comparison with the first generator. Only the mistakes of the first failed check are reported, because later mistakes may
-    follow from them.
+    comparison with the first generator. Only the mistakes of the first failed check are reported, because they may cause the
+    mistakes that later checks would find.
     """
     where_first, other = first
     shared, published = selection.measurements == "shared", selection.publish_measurements

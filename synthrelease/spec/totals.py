@@ -1,6 +1,6 @@
 """Read the published totals of [calibration] from the configuration or a CSV file, and build a `Calibration` over atomic bins.
 
-All mistakes that public facts show are found in this module, before budget is spent.
+This module finds all mistakes that public facts can show, before budget is spent.
 """
 
 from __future__ import annotations
@@ -211,8 +211,8 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Raise Unexpected unless every configuration can form these groups and the rules allow rows in each group with a total
-    above 0.
+    """Raise Unexpected unless two conditions hold: every configuration can form these groups, and the rules allow rows in each
+    group with a total above 0.
     """
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)

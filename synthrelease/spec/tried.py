@@ -3,7 +3,7 @@
 The record `NAME.tried.json` is in the same folder as `NAME.toml`. The record has one digest for each column, criterion and
 other table, so that a refusal names the changed parts. The digests do not cover comments, texts for the card, the persons who
 stated or agreed to values, the limit of the budget, and the way in which the private file writes its values, because these do
-not change an attempt. The record does not protect privacy. The record keeps a steward from spending a budget on files that
+not change an attempt. The record does not protect privacy. It only prevents a steward from spending a budget on files that
 nobody has tried.
 
 A copy under another name, or a configuration that extends a tried one, is compared with the most similar record. Files that
@@ -33,7 +33,7 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""The command that tried the files; "answer" if no command tried them and the steward agreed to use them nevertheless."""
+"""The command that tried the files; "answer" if no command tried them, but the steward agreed to use them."""
 NEVER = (
     "According to the records beside the files, the configuration and its acceptance file were never tried on public data. A "
     "release with them spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often no "
@@ -75,7 +75,7 @@ class TrialRecord:
     trial: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
-        """Return the names of the parts that differ. A renamed criterion counts as the same criterion."""
+        """Return the names of the parts that have changed. A renamed criterion counts as unchanged."""
         then = self.digests
         changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
         gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
@@ -85,7 +85,7 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """The result if the two files were changed since they were tried: the command that tried them, and the changed parts."""
+    """States that the two files were changed after they were tried: the command that tried them, and the changed parts."""
 
     by: str
     parts: str
@@ -139,7 +139,7 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """Return whether the two files were tried in their present form, or the changes since they were tried.
+    """Return whether the two files were tried in their present form. If they were changed after a trial, return the changes.
 
     Raises
     ------
@@ -168,17 +168,17 @@ def rows_tried(spec: ReleaseSpec) -> int | None:
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return the strengths of the associations in the public table on which the files were tried; empty if they are unknown."""
+    """Return how strong the associations are in the public table on which the files were tried; empty if this is unknown."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of the parts that decided the trial of a draft; empty if the digest is unknown."""
+    """Return the digest of those parts that decided which associations a draft preserved in its trial; empty if it is unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
 def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
-    """Return the stored records; none if a record is damaged. A caller that must report damage calls `tried`."""
+    """Return the stored records; no record if one of them is damaged. To report the damage, call `tried`."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
@@ -188,8 +188,8 @@ WITHHELD = "The result of the trial for associations is not shown, because the f
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:
-    """Return the sentence of [not_promised] on the associations that a trial preserved. Return `WITHHELD` if the files were
-    changed since that trial. A sentence that no draft wrote is returned unchanged.
+    """Return the sentence in [not_promised] that says which associations a trial preserved. Return `WITHHELD` if the files were
+    changed after this trial. A sentence that no draft wrote is returned unchanged.
     """
     kept = spec.not_promised.kept
     return kept if not kept or trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
