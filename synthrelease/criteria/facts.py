@@ -415,7 +415,9 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Return a text that says how the values of original rows are changed before a regression; empty if they are not changed."""
+    """Return a text that says how the values of original rows are changed before a regression; empty if they are not
+    changed.
+    """
     which = {
         "bins": "each original value is replaced by the representative value of its bin",
         "own target": "each value of a feature is replaced by the representative value of its bin",

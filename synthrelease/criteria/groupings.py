@@ -112,7 +112,9 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return, for a group from `public_groupings`, the (n_bins,) number of released rows in each bin of the criterion's column."""
+    """Return, for a group from `public_groupings`, the (n_bins,) number of released rows in each bin of the criterion's
+    column.
+    """
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
 

@@ -129,7 +129,9 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that computes the counts and sums of every group in the original table and in the released table."""
+        """Return the object that computes the counts and sums of every group in the original table and in the released
+        table.
+        """
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -185,7 +187,9 @@ class ConditionalMean(InGroups):
 
 
 def check_range(ends: tuple[float, float]) -> None:
-    """Raise ValueError unless the range is increasing, and wide enough that floating-point numbers can distinguish means in it."""
+    """Raise ValueError unless the range is increasing, and wide enough that floating-point numbers can distinguish means
+    in it.
+    """
     lowest, highest = ends
     if not lowest < highest:
         raise ValueError("range must be [lowest, highest] with lowest < highest")

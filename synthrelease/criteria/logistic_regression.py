@@ -146,7 +146,9 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, with the values that rows of the original and of the released table have in it."""
+        """Return the columns of the regression, with the values that rows of the original and of the released table have
+        in it.
+        """
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,

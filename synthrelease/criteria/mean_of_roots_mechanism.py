@@ -34,7 +34,9 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """Two (n_groups,) arrays of a candidate: how many roots each group has, and the sum over these roots of (number - centre)."""
+    """Two (n_groups,) arrays of a candidate: how many roots each group has, and the sum over these roots of (number -
+    centre).
+    """
 
     grouping: Grouping
     roots: np.ndarray

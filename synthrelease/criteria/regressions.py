@@ -178,7 +178,9 @@ class RegressionCoefficients(Criterion):
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield the mistakes in `answered_by`: the reasons why sums over pairs of columns do not determine the compared line."""
+        """Yield the mistakes in `answered_by`: the reasons why sums over pairs of columns do not determine the compared
+        line.
+        """
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
         for name in self.columns:
@@ -223,7 +225,9 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, with the values that rows of the original and of the released table have in it."""
+        """Return the columns of the regression, with the values that rows of the original and of the released table have
+        in it.
+        """
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 

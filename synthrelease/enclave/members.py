@@ -158,7 +158,9 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return an (n_rows,) array: 0 for rows with this text, and 1 for other rows. Numbers are compared in the same way as keys."""
+    """Return an (n_rows,) array: 0 for rows with this text, and 1 for other rows. Numbers are compared in the same way as
+    keys.
+    """
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)

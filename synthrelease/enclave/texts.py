@@ -153,7 +153,9 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Return the texts of some rows. Only identical texts are joined, so the text of a row does not depend on other rows."""
+        """Return the texts of some rows. Only identical texts are joined, so the text of a row does not depend on other
+        rows.
+        """
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)

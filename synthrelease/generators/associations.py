@@ -487,7 +487,9 @@ class Associations:
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
-        """Return the number of cells of the table of these columns. A column that is a function of other columns adds no cells."""
+        """Return the number of cells of the table of these columns. A column that is a function of other columns adds no
+        cells.
+        """
         free = set(columns)
         for column in sorted(free, reverse=True) if self.functions else ():
             if column in self._with_functions(free - {column}):

@@ -252,7 +252,9 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return every sum that is measured with the budget `part`. Each sum has the value 0, because nothing is measured here."""
+        """Return every sum that is measured with the budget `part`. Each sum has the value 0, because nothing is measured
+        here.
+        """
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
@@ -269,5 +271,7 @@ class MeasuringGenerator(Generator):
         return self.model(self.measure(private, charge), background)
 
     def same_measurements(self, other: Generator) -> bool:
-        """Return whether another generator would measure the same tables and sums. Both generators can then share measurements."""
+        """Return whether another generator would measure the same tables and sums. Both generators can then share
+        measurements.
+        """
         raise NotImplementedError

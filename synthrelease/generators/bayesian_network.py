@@ -355,7 +355,9 @@ def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) ->
 
 
 def _onto_simplices(totals: np.ndarray, allowed: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008), and return the rows."""
+    """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008), and return the
+    rows.
+    """
     allowed = allowed & (totals > 0)[:, None]
     counted = np.arange(1, allowed.shape[1] + 1)
     order: Literal["F", "C"] = "F" if len(allowed) > allowed.shape[1] else "C"  # fast along the longer axis

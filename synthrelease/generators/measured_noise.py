@@ -56,7 +56,9 @@ class _Noise:
 
     @property
     def rounded_up(self) -> Self:
-        """Return the same distribution with a slightly larger scale, which is an upper bound on the scale of the drawn noise."""
+        """Return the same distribution with a slightly larger scale, which is an upper bound on the scale of the drawn
+        noise.
+        """
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
 

@@ -161,7 +161,9 @@ class NestedGenerator(MarginalsGenerator):
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Combine the information of all levels, and return the model of the other columns together with the tables of areas."""
+        """Combine the information of all levels, and return the model of the other columns together with the tables of
+        areas.
+        """
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}

@@ -334,7 +334,9 @@ class Statement:
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
-        """Return the line that the steward writes into a logbook after each run: the sums, and the beginning of the last hash."""
+        """Return the line that the steward writes into a logbook after each run: the sums, and the beginning of the last
+        hash.
+        """
         return (
             f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
             f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "

@@ -16,7 +16,9 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):
-    """A source of noise that repeats its draws for the same key of integers. It is for public data only, and protects nobody."""
+    """A source of noise that repeats its draws for the same key of integers. It is for public data only, and protects
+    nobody.
+    """
 
     def __init__(self, *key: int):
         self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))

@@ -23,7 +23,9 @@ _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encodi
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Return why the program refuses a method or setting with this name, and what to use instead. Return None for other names."""
+    """Return why the program refuses a method or setting with this name, and what to use instead. Return None for other
+    names.
+    """
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 

@@ -307,7 +307,9 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Return the names of the settings that a plan over several years fixes before the first release; empty without a plan."""
+        """Return the names of the settings that a plan over several years fixes before the first release; empty without a
+        plan.
+        """
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:

@@ -293,7 +293,9 @@ class ReleaseSpec:
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError if the specification describes an erratum, or has another setting that a new release must not have."""
+        """Raise SpecError if the specification describes an erratum, or has another setting that a new release must not
+        have.
+        """
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)

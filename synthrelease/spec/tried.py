@@ -173,7 +173,9 @@ def strengths_tried(spec: ReleaseSpec) -> Strengths:
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of those parts that decided which associations a draft preserved in its trial; empty if it is unknown."""
+    """Return the digest of those parts that decided which associations a draft preserved in its trial; empty if it is
+    unknown.
+    """
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
