@@ -275,7 +275,8 @@ class Associations:
     linked : the arrangement of members in wide records; None if rows have no members.
     noise : the known noise of each count of a measured table, by the columns of the table.
     rows : the number of rows of the tables; None if it is not yet known.
-    apart : columns with rare bins whose rows are in no measured table. strengths : the known strengths of association.
+    apart : columns with rare bins whose rows are in no measured table.
+    strengths : the known strengths of association.
     """
 
     layout: Layout
