@@ -131,8 +131,8 @@ class DPCTGAN(GradientGenerator):
 
     Attributes
     ----------
-    measured : the share of the budget with which the frequencies of all bins are measured, between 0 and 1. Example: `measured =
-        [0.05, 0.2]`.
+    measured : the share of the budget with which the frequencies of all bins are measured, between 0 and 1. Example:
+        `measured = [0.05, 0.2]`.
     oversampling : the largest ratio between the share of a bin in the requests and its share in the rows. Up to this ratio,
         the number of requests is proportional to the logarithm of the bin's count, as in CTGAN. The rows of the bin get the
         ratio as weight, before `clip` is applied. With 1, bins are requested as often as they occur. Example: `oversampling =
