@@ -165,9 +165,10 @@ def section(found: Sequence[Figure], runs: int, load: float, rows: int) -> str:
     lines = [
         HEADING,
         "",
-        f"`python -m tests.benchmarks.figures --write{given}`, {date.today():%Y-%m-%d}, commit {commit()}, {os.cpu_count()} "
-        f"processors with a load of {load:.0f}.",
-        f"The table has {f'the median of {runs} runs' if runs > 1 else 'one run'} of each command; larger tables had one run.",
+        f"We ran `python -m tests.benchmarks.figures --write{given}` on {date.today():%Y-%m-%d}, commit {commit()}, "
+        f"on {os.cpu_count()} processors with a load of {load:.0f}.",
+        f"The table shows {f'the median of {runs} runs' if runs > 1 else 'one run'} of each command; "
+        "larger tables had one run.",
         "The last column compares other programs with this program.",
         "",
         "| command or task | processor seconds | peak MB | other programs |",
