@@ -87,7 +87,7 @@ def write(kind: str, name: str, root: Path = ROOT) -> tuple[list[str], list[str]
         path = root / file
         if not place:
             if path.exists():
-                raise SystemExit(f"{file} is there already: choose another NAME")
+                raise SystemExit(f"{file} exists: choose another NAME")
             new[file] = body
             continue
         text = changed.get(file) or path.read_text(encoding="utf-8")
@@ -106,11 +106,11 @@ def write(kind: str, name: str, root: Path = ROOT) -> tuple[list[str], list[str]
 def main(kind: str, name: str) -> None:
     """Write a new kind, and say what is next."""
     if kind not in KINDS or len(name) > LONGEST or not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
-        raise SystemExit(f"usage: make new KIND={'|'.join(KINDS)} NAME=small_letters, at most {LONGEST} signs")
+        raise SystemExit(f"usage: make new KIND={'|'.join(KINDS)} NAME=small_letters, at most {LONGEST} characters")
     new, changed = write(kind, name)
-    print("new:", *new, sep="\n  ")
-    print("a line or more was added to:", *changed, sep="\n  ")
-    print(f"It works as it stands: make {kind} NAME={name}. Now put your own in its place.")
+    print("New files:", *new, sep="\n  ")
+    print("The command added lines to:", *changed, sep="\n  ")
+    print(f"The written code passes its checks: make {kind} NAME={name}. Now replace the example with your own {kind}.")
 
 
 if __name__ == "__main__":

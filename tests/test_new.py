@@ -108,7 +108,7 @@ def test_other_kinds_and_names_are_refused(kind: str, name: str) -> None:
 
 
 def test_a_kind_that_is_there_is_not_written_over() -> None:
-    with pytest.raises(SystemExit, match="faithfulness.py is there already"):
+    with pytest.raises(SystemExit, match="faithfulness.py exists"):
         write("criterion", "faithfulness")
 
 
