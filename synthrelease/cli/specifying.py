@@ -47,20 +47,21 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
     counted_on = _rows_of(spec, rows)
     models = planned_associations(spec, counted_on)
-    pairs = CarriedPairs.of(models)
+    trial = kept_in_trial(spec)
+    told = trial not in ("", WITHHELD)  # the trial says which pairs are lost
+    lost = [tuple(pair.split(":")) for pair in spec.not_promised.pairs if told]
+    gone = {*lost, *(pair[::-1] for pair in lost)}
+    pairs = CarriedPairs.of(models, gone)  # each pair stands in one list
     if not pairs.pairs:
         return
     good, *others = uses_in_words(pairs)
-    trial = kept_in_trial(spec)
     for_rows = "" if pairs.unknown == pairs.pairs else f"This holds for a file of {counted_on:,} rows."
     yield " ".join(filter(None, [good, for_rows, trial]))
     if others:
         yield " ".join(others)
-    told = trial not in ("", WITHHELD)  # the trial says which pairs are lost
-    lost = [tuple(pair.split(":")) for pair in spec.not_promised.pairs if told]
-    gone = {*lost, *(pair[::-1] for pair in lost)}
     strengths = {tuple(pair.split(":")): strength for pair, strength in models[0].strengths.pairs.items()}
-    known = [pair for pair in strengths if {*pair} <= {*models[0].layout.columns} and pair not in gone]
+    named = {*gone, *pairs.noisy, *(pair[::-1] for pair in pairs.noisy)}
+    known = [pair for pair in strengths if {*pair} <= {*models[0].layout.columns} and pair not in named]
     not_preserved = [pair for pair in known if not all(model.of(*pair) for model in models)]
     strong = sorted((pair for pair in not_preserved if strengths[pair] >= LEAST_STRENGTH), key=lambda pair: -strengths[pair])
     if weak := len(not_preserved) - len(strong):
@@ -70,13 +71,14 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     listed = {
         "Pairs that were lost in the trial": [pair for pair in lost if pair not in in_tables],
         "Pairs that were lost in the trial, although a table measures them": [pair for pair in lost if pair in in_tables],
-        f"{apart}{', and that were not lost in the trial' * told}": strong,
+        f"{apart}{', and that were not lost in the trial' * told}": strong if pairs.only else [],
     }
-    for words, named in listed.items():
-        if named:
-            yield f"{words}: {_shown([*map(' × '.join, named)])}."
+    for words, of_list in listed.items():
+        if of_list:
+            yield f"{words}: {_shown([*map(' × '.join, of_list)])}."
     if pairs.columns and pairs.unknown < pairs.pairs:
-        yield sentences("en")["carried_list" if pairs.only else "carried_others"]
+        words = sentences("en")["carried_list" if pairs.only else "carried_others"]
+        yield words.replace("all pairs", "all other pairs") if gone else words
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
         yield f"  {line.column} × {', '.join(line.others)}"
     if (further := len(pairs.columns) - MOST_LINES) > 0:

@@ -704,17 +704,23 @@ class CarriedPairs:
     columns: tuple[PartnersOfColumn, ...]
 
     @classmethod
-    def of(cls, models: Sequence[Associations]) -> CarriedPairs:
+    def of(cls, models: Sequence[Associations], lost: Collection[tuple[str, str]] = ()) -> CarriedPairs:
         """Summarise which pairs a model carries. If there are several possible models, summarise the pairs that all of them
         carry.
+
+        Parameters
+        ----------
+        lost : pairs that a trial lost, in the order of the columns. No list has them.
         """
         names = models[0].names
-        measured, n_pairs = {pair for model in models for pair in model.in_tables()}, math.comb(len(names), 2)
+        measured = {pair for model in models for pair in model.in_tables() if pair not in lost}
+        n_pairs = math.comb(len(names), 2)
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2) if pair in measured}
         carried = [pair for pair, words in answers.items() if words == {"yes"}]
         triples = [model.columns for model in models[0].triples if all(model_.of(*model.columns) for model_ in models[1:])]
         only = 2 * len(carried) < n_pairs
-        listed = carried if only else [pair for pair in combinations(names, 2) if answers.get(pair) != {"yes"}]
+        others = (pair for pair in combinations(names, 2) if answers.get(pair) != {"yes"} and pair not in lost)
+        listed = carried if only else others
         return cls(
             pairs=n_pairs,
             triples=math.comb(len(names), 3),

@@ -45,11 +45,13 @@ class Floor:
 LEAST_ROWS = 10
 """A bin of a draft has at least this number of public rows, if bins can be merged."""
 
-FLOORS = tuple(
+*FLOORS, COARSEST = (
     Floor(share=share, most=most, least=f"at least {share:.0%} of the rows")
-    for share, most in ((0.04, 12), (0.05, FEW_CATEGORIES), (0.1, FEW_CATEGORIES))
+    for share, most in ((0.04, 12), (0.05, FEW_CATEGORIES), (0.1, FEW_CATEGORIES), (0.2, 3))
 )
-"""Minimum shares of the rows in a bin, tried in this order. The first is only for columns with more than 12 bins."""
+"""Minimum shares of the rows in a bin, tried in this order. The first is only for columns with more than 12 bins. `COARSEST` is
+only for files in which narrower bins preserve little.
+"""
 
 
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft, ...]:
@@ -249,8 +251,8 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
     """
     yield n_columns
     size = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
-    while size > 2:
-        yield max(2, round(size))
+    while round(size) > 2:
+        yield round(size)
         size *= _NEXT
     yield 2
 

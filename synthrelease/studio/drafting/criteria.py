@@ -39,7 +39,7 @@ from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only
 from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
-from synthrelease.studio.rehearsal.plan_race import PROMISED, Kept
+from synthrelease.studio.rehearsal.plan_race import MOST_EXCESS, Kept
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1
@@ -115,24 +115,31 @@ class DraftStanding:
     def errors(self) -> float:
         """The lost share of the associations, relative to the share that a good draft may lose.
 
-        The ratio is 0 if no columns are associated, and infinite if a fit failed. If the share cannot be estimated, the fits
-        may be farther away than independent columns by a fifth.
+        The ratio is infinite if a fit failed. If no columns are associated or the share cannot be estimated, the fits may only
+        be as far away as independent columns are.
         """
         if self.kept is None:
             return math.inf
-        if self.kept.share is None:
-            return (1 - self.kept.comparable) / (1 - PROMISED)
         if not self.tells:
-            return 0.0
+            return max(0.0, self.kept.excess / MOST_EXCESS)
         promised = LEAST_OF_STRONGEST if self.kept.strongest_alone else LEAST_KEPT
         return (1 - self.kept.share) / (1 - (0.0 if self.kept.of_all_rows else promised))
+
+    @property
+    def share(self) -> float:
+        """The preserved share for comparing drafts, and minus infinity if a fit failed."""
+        return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def good(self) -> bool:
         """Whether errors of single columns and losses of associations are small enough, and a criterion tests pairs. If no
         columns are associated, no criterion about pairs is needed.
         """
-        return self.bins <= MOST_OFF and self.errors <= 1 and (self.judged or not self.tells)
+        return self.preserves() and (self.judged or not self.tells)
+
+    def preserves(self, least: float = -math.inf) -> bool:
+        """Return whether errors and losses are small enough, and the preserved share is at least `least`."""
+        return self.share >= least and self.bins <= MOST_OFF and self.errors <= 1
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:

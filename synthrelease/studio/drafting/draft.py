@@ -38,6 +38,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import DraftRequest
 from synthrelease.spec.tried import leave
 from synthrelease.studio.drafting.coarser import (
+    COARSEST,
     FLOORS,
     are_inside,
     coarser,
@@ -86,7 +87,9 @@ from synthrelease.studio.rehearsal.plan_race import (
     BETTER,
     CLEARLY,
     ENOUGH,
+    HALF,
     PRIOR_WEIGHT,
+    PROMISED,
     HeldOut,
     Kept,
     PlanRace,
@@ -188,8 +191,9 @@ def tried_in_steps(subject: Subject) -> Tried:
     a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are
     added.
 
-    If all associations are weak, or the rows are too few to estimate the preserved share, epsilon is not raised. Then a draft
-    is accepted if it is about as good as independent columns, even if it preserves no pair.
+    A first draft that preserves the promised share is accepted even if no criterion can test its pairs: more epsilon would buy
+    only the criterion. If all associations are weak, or the rows are too few to estimate the preserved share, epsilon is not
+    raised. Then a draft is accepted if it is as good as independent columns, even if it preserves no pair.
 
     Raises
     ------
@@ -205,16 +209,18 @@ def tried_in_steps(subject: Subject) -> Tried:
     if at_aimed is not None and at_aimed.of_all_rows and (at_aimed.share or 0) < 0:
         raise rows_tell_too_little(ground, _off(at_aimed))
     unknown = at_aimed is not None and at_aimed.share is None
-    weak = unknown or all(pair.cramers_v < WEAK for pair in best.ground.pairs)
-    stands = best.standing.good or (weak and best.standing.bins <= MOST_OFF and best.standing.errors <= 1)
+    weak = unknown or all(pair.cramers_v < WEAK for pair in ground.pairs)
+    first, stands = best, best.standing.good or best.standing.preserves(-math.inf if weak else PROMISED)
 
     # a larger epsilon, fewer columns
     for total in larger:
         if not (stands or weak or best.standing.good):
             best = in_fitting_bins(ground, total, above=best.choices.limit)
             best = replace(best, at_aimed=at_aimed.share if at_aimed else None)
+    if best is not first and first.standing.preserves(best.standing.share - CLEARLY):
+        best, stands = first, True  # a larger epsilon preserves no more
     if not (stands or best.standing.good) and subject.members is None:
-        best = smaller_draft(subject, best)
+        best = smaller_draft(ground, best)
 
     # options of the file
     if subject.members is None and subject.areas is None and best.choices.measures:
@@ -640,10 +646,11 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
 def rows_budget(n_rows: int) -> Fraction:
     """Return the epsilon for counting the rows that pass the rules.
 
-    The result is 0.05, or more if the margin of the count would otherwise exclude more than about a fiftieth of `n_rows` rows.
-    The margin is about ln(1 / (2 SHORTFALL)) / epsilon.
+    The result is 0.05, or more if the margin of the count would otherwise exclude more than about a twentieth of `n_rows` rows.
+    The margin is about ln(1 / (2 SHORTFALL)) / epsilon. A smaller margin costs epsilon, and less noise in the tables of a small
+    file is worth more than a few rows.
     """
-    epsilon = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 50)
+    epsilon = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 20)
     return max(Fraction(1, 20), Fraction(math.ceil(epsilon * 100), 100))
 
 
@@ -687,7 +694,7 @@ def rows_tell_too_little(ground: Ground, off: str) -> InputError:
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person represent all rows less well than a table of "
         f"independent columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows "
-        f"of each person with `--unit {quoted(f'{key}:3')}`."
+        f"of each person with `--unit {quoted(f'{key}:3')}`, at three times the epsilon of a person."
     )
 
 
@@ -841,9 +848,10 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
     The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
     bins that are not better at the next smaller epsilon are not better at any smaller epsilon. Wider bins are not fitted if
-    they preserve nothing more even without noise. The search ends after bins that preserve less than narrower bins. Plans in
-    wider bins measure the tables of the first plan, because a search for other tables takes most of the time. This search is
-    made once, for the drafted plan of at most `MOST_SEARCHED_AGAIN` columns.
+    they preserve nothing more even without noise. After bins that preserve less than narrower bins, only the coarsest bins are
+    tried, and these only if the drafted bins preserve less than `HALF`. Plans in other wider bins measure the tables of the
+    first plan, because a search for other tables takes most of the time. This search is made once, for the drafted plan of at
+    most `MOST_SEARCHED_AGAIN` columns.
 
     Parameters
     ----------
@@ -856,10 +864,10 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
     if first.kept is None or first.kept.share is None or subject.members is not None or subject.areas is not None:
         return candidates
     start = race.next_cheaper(first.total) if first.share >= ENOUGH else most
-    last_share = first.share
-    for floor in FLOORS:
+    last_share, worse = first.share, False
+    for floor in (*FLOORS, *([COARSEST] if first.share < HALF else [])):
         wider = floored(subject.columns, ground.table, floor)
-        if wider == columns or start is None or start <= above:
+        if wider == columns or start is None or start <= above or (worse and floor is not COARSEST):
             continue
         columns = wider
         subject.voice.say(f"trying bins of {floor.least} at epsilon {float(start):g}")
@@ -868,11 +876,11 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
             break  # the bins are so wide that two columns have the same bins, as an industry and its sector
         if (in_wider.race.held_out.kept_without_noise() or 0.0) < first.share:
             break
-        raced = in_wider.race.cheapest(start, above, first.told, first.share + (BETTER if start == first.total else 0))
+        told = None if floor is COARSEST and len(columns) <= MOST_SEARCHED_AGAIN else first.told
+        raced = in_wider.race.cheapest(start, above, told, first.share + (BETTER if start == first.total else 0))
         if raced.surely >= first.share + (BETTER if raced.total == first.total else 0):
             candidates.append(Candidate(ground=in_wider, raced=raced, least=floor.least))
-        if raced.total == start and raced.share < last_share - CLEARLY:
-            break
+        worse = raced.total == start and raced.share < last_share - CLEARLY
         last_share = raced.share
     return candidates
 
@@ -932,32 +940,35 @@ _STRONGEST_STAY = ": the columns of the pairs with the strongest associations, t
 _STRONGEST_STAY_COARSER = f"{_STRONGEST_STAY}, in coarser bins"
 
 
-def smaller_draft(subject: Subject, whole: Tried) -> Tried:
+def smaller_draft(ground: Ground, whole: Tried) -> Tried:
     """Return a draft of as many columns as possible that is better than independent columns.
 
-    The drafted bins are used if a draft in them is good, otherwise coarser bins.
+    The first bins are used if a draft in them is good, otherwise coarser bins.
 
     Parameters
     ----------
+    ground : basis of the drafts in the first bins.
     whole : the draft of all columns, which is not good.
 
     Raises
     ------
     InputError : when even a draft of two columns is no better than independent columns.
     """
-    ground, columns, total = whole.ground, whole.subject.columns, whole.choices.limit
+    subject, columns, total = ground.subject, ground.subject.columns, whole.choices.limit
     order = in_order(columns, ground.pairs, subject.promise.important)
     in_coarse_bins, why = coarser(columns, ground.table), _too_many(len(columns), whole)
 
     def with_fewer(drafted: Sequence[ColumnDraft], size: int, how: str) -> Tried:
-        subject.voice.say(f"there are too few rows for all columns; trying {size} of {len(columns)} columns")
+        fewer_columns = f"{size} of {len(columns)} columns" if size < len(columns) else "all columns in coarser bins"
+        subject.voice.say(f"there are too few rows for the draft; trying {fewer_columns}")
         stay, gone = fewer(drafted, order, size)
-        left_out = (*whole.subject.left_out, *gone)
-        smaller = ground_of(replace(whole.subject, columns=stay, left_out=left_out, areas=None), ground)
-        draft = tried(smaller, smaller.race.at(total))
+        left_out = (*subject.left_out, *gone)
+        in_bins = ground_of(replace(subject, columns=stay, left_out=left_out, areas=None), ground)
+        draft = tried(in_bins, in_bins.race.at(total))
         preserved, stays = draft.standing.kept, what_stays(len(draft.subject.columns), len(columns), how)
         reached = f" In fits of this draft, {_off(preserved)}." if preserved and draft.standing.tells else ""
-        return replace(draft, choices=replace(draft.choices, smaller=f"{why} So this draft has {stays}.{reached}"))
+        smaller = f"{why} So this draft has {stays}.{reached}"
+        return replace(draft, choices=replace(draft.choices, smaller=smaller), at_aimed=whole.at_aimed)
 
     # coarser bins alone halve the losses at best
     if whole.standing.errors <= 2 and (draft := with_fewer(in_coarse_bins, len(columns), "")).standing.good:
@@ -965,14 +976,38 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     steps = pairwise(sizes(len(columns), whole.standing.errors))
     trials = ((larger, size, with_fewer(in_coarse_bins, size, _STRONGEST_STAY_COARSER)) for larger, size in steps)
     first = next((trial for trial in trials if trial[2].standing.good), None)
+    if first is None and subject.unit is not None and subject.unit.later:
+        raise rows_tell_too_little(ground, "")
     if first is None:
-        raise InputError(f"{why} Even a draft of the two most associated columns is no better. No draft was written.")
+        no_better = "Even a draft of the two most associated columns is no better. No draft was written."
+        raise InputError(f"{why} {no_better}{what_would_help(whole)}")
     larger, size, draft = first
     if (between := (size + larger) // 2) not in (size, larger):
         wider = with_fewer(in_coarse_bins, between, _STRONGEST_STAY_COARSER)
         size, draft = (between, wider) if wider.standing.good else (size, draft)
     in_drafted_bins = with_fewer(columns, size, _STRONGEST_STAY)
     return in_drafted_bins if in_drafted_bins.standing.good else draft
+
+
+def what_would_help(whole: Tried) -> str:
+    """Return sentences with the smallest tried epsilon at which fits of all columns preserve enough, and with the number of
+    rows for which the noise at the present epsilon is as small; empty if no tried epsilon is enough.
+    """
+    race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
+    for total in (total for total in (3, 5, 8, 12, 20) if total > limit):
+        raced = race.at(Fraction(total))
+        if DraftStanding(bins=0.0, judged=True, kept=raced.kept).good:
+            rows = n_rows * race.of_tables(raced.total) / race.of_tables(limit)
+            return (
+                f" Fits of all columns preserve enough at epsilon {total} (`--epsilon {total}`). At epsilon {float(limit):g}, "
+                f"the noise is as small with about {_rounded_up(rows)} rows."
+            )
+    return ""
+
+
+def _rounded_up(rows: Fraction) -> str:
+    unit = 10 ** (len(str(math.ceil(rows))) - 1)
+    return f"{math.ceil(rows / unit) * unit:,}"
 
 
 def _too_many(n_columns: int, whole: Tried) -> str:
