@@ -231,7 +231,7 @@ The command writes this page and the list [mutations.csv](mutations.csv), with o
 | `breaks` | the consequence if a programmer made this mistake |
 | `caught_by` | the test file and the test that failed |
 
-One row as an example:
+The next table shows one row as an example:
 
 | column | value |
 |---|---|
