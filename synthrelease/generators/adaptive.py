@@ -25,7 +25,7 @@ from synthrelease.generators.associations import Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, joining_sets, pair_shares
+from synthrelease.generators.clique_tables import CompetingTable, are_apart, joining_sets, pair_shares
 from synthrelease.generators.counters import Counters
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
@@ -51,6 +51,10 @@ _PRECISION, _FINEST = 0.2, 0.05
 
 # Largest number of sweeps of a fit after a round, which starts from the previous fit, and of the last fit.
 _SWEEPS, _LAST_SWEEPS = 20, 100
+
+# After each fit, the number of chosen tables is the square of the planned number of rounds divided by this number, and at least
+# 1. The time of a fit and its comparisons grows with the square of the number of columns.
+_SPARED = 15_000
 
 _MOST = 4  # Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple.
 
@@ -140,9 +144,10 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
 
     The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). In each round, the tables compete by their expected
     improvement: the l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method
-    differs from AIM in six ways. Single columns are measured first, and bins with too few rows for their noise are grouped
+    differs from AIM in seven ways. Single columns are measured first, and bins with too few rows for their noise are grouped
     (`bin_groups`). Tables with more cells get larger parts of the budget. Neighbours replace one record. Choices and noise are
-    exact. Cells that a rule excludes are exact zeros. The model may start from a public table.
+    exact. Cells that a rule excludes are exact zeros. The model may start from a public table. With many columns,
+    several tables without a common column are measured between two fits.
 
     The function sees the private table only through the answers of `private`. Everything else is post-processing of these
     answers.
@@ -186,22 +191,30 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     # Select and measure tables, until only the budget of the last measurement is left. The part of a round never shrinks, and a
     # remainder that is smaller than this part is spent at once on the chosen table. So every answer costs at least a fixed
     # share of the budget, the number of answers is finite, and their noise is bounded (theory 12.11, adaptive generators).
-    part = (private.left - last) / plan.rounds
+    # If many rounds are planned, several tables are chosen after each fit.
+    part, together = (private.left - last) / plan.rounds, max(1, plan.rounds**2 // _SPARED)
     fit = model.fit(_SWEEPS)
     while (left := private.left - last) > 0:
         is_rest = left < part
         competing = model.competing(fit, left if is_rest else part, private)
         if not competing:
             break
-        paid = plan.choice * (left if 2 * left < 3 * part else part)
-        chosen = competing[private.choice([candidate.table for candidate in competing], paid)]
-        left = private.left - last
-        paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
-        model.add(fit.tree, chosen, private.table(chosen.table.columns, paid), private.variance(paid))
-        if private.left > last:
+        measured = list[_Candidate]()
+        while competing and len(measured) < together and (not measured or left >= part):
+            paid = plan.choice * (left if 2 * left < 3 * part else part)
+            chosen = competing[private.choice([candidate.table for candidate in competing], paid)]
+            left = private.left - last
+            paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
+            model.add(fit.tree, chosen, private.table(chosen.table.columns, paid), private.variance(paid))
+            left = private.left - last
+            measured.append(chosen)
+            if len(measured) < together:
+                free = are_apart(fit.tree, chosen.table.columns, [candidate.table.columns for candidate in competing])
+                competing = [candidate for candidate, is_free in zip(competing, free, strict=True) if is_free]
+        if left > 0:
             fit = model.fit(_SWEEPS)
-            improvement = np.abs(n * fit.table(chosen.table.columns) - chosen.table.expected).sum()
-            if improvement <= chosen.table.handicap:
+            changes = [(one.table, np.abs(n * fit.table(one.table.columns) - one.table.expected).sum()) for one in measured]
+            if 2 * sum(change <= table.handicap for table, change in changes) > len(measured):
                 part = max(part, min(2 * part, private.left - last))
     fit = model.fit(_SWEEPS if private.left else _LAST_SWEEPS)
 

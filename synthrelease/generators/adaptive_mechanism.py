@@ -33,9 +33,17 @@ MOST_SCORE = 10**6
 """Largest absolute score of a cell in a sum. Sums over all rows of a release then stay far below 2^63."""
 
 
-def score_of(table: CompetingTable, exact: np.ndarray) -> int:
-    """Return weight * (l1 distance between exact and expected counts - handicap)."""
-    return table.weight * (int(np.abs(exact - table.expected).sum()) - table.handicap)
+_TOGETHER = 2**18  # Number of cells that `scores_of` subtracts in one step
+
+
+def scores_of(tables: Sequence[CompetingTable], exact: Sequence[np.ndarray]) -> list[int]:
+    """Return weight * (l1 distance between exact and expected counts - handicap) for each table."""
+    sizes, distances = np.array([table.expected.size for table in tables], dtype=int), list[int]()
+    for some in np.split(np.arange(len(tables)), np.flatnonzero(np.diff(sizes.cumsum() // _TOGETHER)) + 1) if tables else ():
+        counts = np.concatenate([exact[number].ravel() for number in some])
+        expected = np.concatenate([tables[number].expected.ravel() for number in some])
+        distances += np.add.reduceat(np.abs(counts - expected), sizes[some].cumsum() - sizes[some]).tolist()
+    return [table.weight * (distance - table.handicap) for table, distance in zip(tables, distances, strict=True)]
 
 
 class Budgeted:
@@ -74,13 +82,15 @@ class PrivateTables(Budgeted):
         self._bins = self._exact = lattice(counts)
         self._counts = counts
         self._held = dict[Columns, np.ndarray]()
+        # Scores of the tables of the last choice, by identity. A further choice among some of them computes no score again.
+        self._scored = dict[int, tuple[CompetingTable, int]]()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
         """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers, because
         neighbouring tables remain neighbours after merging.
         """
         self._counts = opaque(lambda: self._counts.merge(layout, maps))
-        self._exact, self._held = opaque(lambda: lattice(self._counts)), {}
+        self._exact, self._held, self._scored = opaque(lambda: lattice(self._counts)), {}, {}
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
         """Return the noisy int64 counts of the table of these columns, at this part of the budget."""
@@ -120,8 +130,8 @@ class PrivateTables(Budgeted):
         weight (theory 12.9, tables and their distances). All numbers are integers.
         """
         self._take(part)
-        opaque(lambda: self._hold([table.columns for table in competing]))
-        scores = opaque(lambda: [score_of(table, self._exact_of(table.columns)) for table in competing])
+        opaque(lambda: self._score(competing))
+        scores = [self._scored[id(table)][1] for table in competing]
         largest = max(table.weight for table in competing)
         sensitivity = TABLE_CHANGE * largest
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
@@ -141,6 +151,14 @@ class PrivateTables(Budgeted):
                 if len(columns) == 2:
                     self._exact.values(tuple(sorted({*of_column[columns[0]], *of_column[columns[1]]})))  # which it keeps
                 self._held[columns], room = self._exact.get(columns), room - cells
+
+    def _score(self, competing: Sequence[CompetingTable]) -> None:
+        """Compute the scores of the tables that did not compete in the last choice."""
+        new = [table for table in competing if id(table) not in self._scored]
+        self._hold([table.columns for table in new])
+        scores = zip(new, scores_of(new, [self._exact_of(table.columns) for table in new]), strict=True)
+        self._scored |= {id(table): (table, score) for table, score in scores}
+        self._scored = {id(table): self._scored[id(table)] for table in competing}
 
     def _exact_of(self, columns: Columns) -> np.ndarray:
         return self._held[columns] if columns in self._held else self._exact.get(columns)

@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.data.layout import Columns
-from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.maximum_entropy import summed_onto
 
 _TOGETHER = 2**20  # Number of cells of the messages that are in memory at a time (8 MiB)
 
@@ -46,16 +46,16 @@ class _Message:
     ----------
     start : the clique that sends the message.
     columns : the columns.
-    given : the conditional share of every bin of the columns, given each cell of the separator. The array has one line for
-        each bin.
-    cells : for each column, the number of cells of the largest set that `joining_sets` would need so far, divided by the number
-        of bins of the column.
+    given : (cells of the separator, bins of all columns) the conditional share of every bin, given each cell of the separator.
+    first, between : for each column, the number of cells of the first separator on the path from the column, and the largest
+        number of cells of two successive separators on this path; 0 if there is only one separator.
     """
 
     start: int
     columns: np.ndarray
     given: np.ndarray
-    cells: np.ndarray
+    first: np.ndarray
+    between: np.ndarray
 
 
 def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
@@ -63,8 +63,10 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[
     columns in increasing order. The second is a (columns, columns) array: for each pair, the number of cells of the largest set
     in `joining_sets`; 1 for pairs inside a clique.
 
-    Two messages along each edge reach every pair. A message contains the joint tables of the separator with all columns
-    behind the edge. It is made from the clique that sends it, and from the messages of the other neighbours of this clique.
+    A message contains the joint tables of a separator with columns behind the edge. It is made from the clique that sends it,
+    and from messages to this clique. Messages first go to the root, with all columns behind the edge, and then away from the
+    root, with the columns of earlier cliques. A column meets the columns of all earlier cliques in the first clique that
+    contains it, so every pair is computed once.
 
     Parameters
     ----------
@@ -73,52 +75,61 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[
 
     @cache
     def margin(clique: int, columns: Columns) -> np.ndarray:
-        return added_up(shares[clique], tree.cliques[clique], columns)
+        columns_of = tree.cliques[clique]
+        table = summed_onto(shares[clique], [column in columns for column in columns_of])
+        return table.transpose(np.argsort(np.argsort(columns)))
 
     sizes, pairs = np.array(tree.sizes), dict[Columns, np.ndarray]()
-    cells = np.full((len(sizes), len(sizes)), np.iinfo(np.int64).max)
+    cells = np.ones((len(sizes), len(sizes)), dtype=np.int64)
     outward = list(tree.edges_from(0))
     edges = [*(replace(edge, start=edge.stop, stop=edge.start) for edge in reversed(outward)), *outward]
     chunk_of = sizes.cumsum() * sum(_cells(tree, edge.separator) for edge in outward) // _TOGETHER
     for chunk in np.unique(chunk_of):
         heard = [defaultdict[Columns, list[_Message]](list) for _ in tree.cliques]  # by separator
         for edge in edges:
-            separator, n_cells = edge.separator, _cells(tree, edge.separator)
+            separator, n_cells, is_outward = edge.separator, _cells(tree, edge.separator), edge.start < edge.stop
             own = [column for column in tree.cliques[edge.start] if chunk_of[column] == chunk and column not in separator]
-            joint = [margin(edge.start, (column, *separator)).reshape(-1, n_cells) for column in own]
-            behind, largest = [np.array(own, dtype=int)], [np.full(len(own), n_cells)]
+            joint = [margin(edge.start, (*separator, column)).reshape(n_cells, -1) for column in own]
+            behind, first, between = [np.array(own, dtype=int)], [np.full(len(own), n_cells)], [np.zeros(len(own), dtype=int)]
             for entered, messages in heard[edge.start].items():
-                if passed := [message for message in messages if message.start != edge.stop]:
+                if passed := [message for message in messages if not is_outward or message.start < edge.stop]:
                     union = tuple(dict.fromkeys((*entered, *separator)))
-                    given = np.concatenate([message.given for message in passed])
+                    given = np.concatenate([message.given for message in passed], axis=1)
                     joint.append(_passed_on(tree, given, entered, margin(edge.start, union), separator))
                     behind += [message.columns for message in passed]
-                    largest += [np.maximum(message.cells, _cells(tree, union)) for message in passed]
+                    first += [message.first for message in passed]
+                    between += [np.maximum(message.between, _cells(tree, union)) for message in passed]
             if not joint:
                 continue
-            columns, of_separator = np.concatenate(behind), margin(edge.stop, separator).ravel()
-            lines = np.concatenate(joint)
-            given = np.divide(lines, of_separator, out=np.zeros_like(lines), where=of_separator > 0)
-            message = _Message(start=edge.start, columns=columns, given=given, cells=np.concatenate(largest))
+            given, of_separator = np.concatenate(joint, axis=1), margin(edge.stop, separator).reshape(-1, 1)
+            given /= np.where(of_separator > 0, of_separator, np.inf)
+            message = _Message(
+                start=edge.start,
+                columns=np.concatenate(behind),
+                given=given,
+                first=np.concatenate(first),
+                between=np.concatenate(between),
+            )
             heard[edge.stop][separator].append(message)
-            for other in tree.cliques[edge.stop]:
+            for other in tree.cliques[edge.stop] if is_outward else ():
                 if other not in separator:
-                    joined = sizes[columns] * np.maximum(message.cells, n_cells * sizes[other])
-                    cells[columns, other] = cells[other, columns] = np.minimum(cells[other, columns], joined)
-                    smaller = columns < other
-                    beside = margin(edge.stop, (*separator, other)).reshape(n_cells, -1)
-                    table = given[np.repeat(smaller, sizes[columns])] @ beside
-                    ends = sizes[columns[smaller]].cumsum()
-                    for column, stop in zip(columns[smaller].tolist(), ends.tolist(), strict=True):
-                        pairs[column, other] = table[stop - tree.sizes[column] : stop]
+                    columns, bins = message.columns, sizes[other]
+                    there = np.maximum(message.between, np.maximum(message.first, n_cells * bins)) * sizes[columns]
+                    back = np.maximum(message.between, np.maximum(n_cells, message.first * sizes[columns])) * bins
+                    cells[columns, other] = cells[other, columns] = np.minimum(there, back)
+                    table = margin(edge.stop, (other, *separator)).reshape(-1, n_cells) @ given
+                    for column, stop in zip(columns.tolist(), sizes[columns].cumsum().tolist(), strict=True):
+                        joined = table[:, stop - tree.sizes[column] : stop]
+                        pairs[min(column, other), max(column, other)] = joined.T if column < other else joined
     for number, clique in enumerate(tree.cliques):
         for pair in combinations(clique, 2):
-            pairs[pair], cells[pair] = margin(number, pair), 1
+            if pair not in pairs:
+                pairs[pair] = margin(number, pair)
     return pairs, cells
 
 
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
-    """Return the joint shares of lines with the cells of `separator`, from their shares given the cells of `entered`.
+    """Return the joint shares of bins with the cells of `separator`, from their shares given the cells of `entered`.
 
     Parameters
     ----------
@@ -126,15 +137,13 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
     """
     common = [axis for axis, column in enumerate(entered) if column in separator]
     front, left = range(len(common)), [entered[axis] for axis in common]
-    n_common = _cells(tree, left)
+    n_common, n_bins = _cells(tree, left), given.shape[1]
     left += [column for column in separator if column not in entered]
-    lines = np.moveaxis(given.reshape(-1, *(tree.sizes[column] for column in entered)), [axis + 1 for axis in common], front)
-    lines = lines.reshape(n_common, len(given), -1)
-    table = lines @ np.moveaxis(joint, common, front).reshape(n_common, lines.shape[2], -1)
-    sizes = [tree.sizes[column] for column in left]
-    sizes.insert(len(common), len(given))
-    table = np.moveaxis(table.reshape(sizes), len(common), 0)
-    return table.transpose([0, *(left.index(column) + 1 for column in separator)]).reshape(len(given), -1)
+    lines = np.moveaxis(given.reshape(*(tree.sizes[column] for column in entered), n_bins), common, front)
+    lines = lines.reshape(n_common, -1, n_bins)
+    new = np.moveaxis(joint, common, front).reshape(n_common, lines.shape[1], -1)
+    table = (new.transpose(0, 2, 1) @ lines).reshape(*(tree.sizes[column] for column in left), n_bins)
+    return table.transpose([*(left.index(column) for column in separator), len(left)]).reshape(-1, n_bins)
 
 
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
@@ -148,6 +157,33 @@ def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
     if any({*pair} <= {*clique} for clique in tree.cliques):
         return ()
     return min((_path(tree, *ends) for ends in (pair, pair[::-1])), key=lambda sets: max(_cells(tree, one) for one in sets))
+
+
+def are_apart(tree: JunctionTree, chosen: Columns, tables: Sequence[Columns]) -> list[bool]:
+    """Return which tables have no column in common with the chosen table, and no edge of the tree in common with the path
+    between the columns of a chosen pair.
+
+    If the paths of several pairs have no common edge, their sets of `joining_sets` together also form a chordal graph: the set
+    of two successive separators hangs on the clique between them, and every edge is replaced at most once. So no clique is
+    larger than was said of each pair alone.
+    """
+    cliques, columns = len(tree.cliques), len(tree.sizes)
+    ends, first = list(range(1, cliques + 1)), [cliques] * columns
+    for number in reversed(range(cliques)):
+        ends[tree.parents[number]] = max(ends[tree.parents[number]], ends[number])
+        for column in tree.cliques[number]:
+            first[column] = number
+    tops = np.array(first)[:, None]
+    side = np.where(
+        (np.arange(cliques) <= tops) & (tops < ends), 1.0, -1.0
+    )  # 1: the column is only below the edge to the parent
+    for number in range(cliques):
+        side[list(tree.separator(number)), number] = 0
+    path = side[:, side[chosen[0]] * side[chosen[-1]] < 0 if len(chosen) == 2 else slice(0)]
+    crossing = (path > 0).astype(float) @ (path < 0).T
+    taken = (crossing + crossing.T) > 0
+    taken[list(chosen)] = taken[:, list(chosen)] = True
+    return [not any(taken[pair] for pair in combinations(table, 2)) for table in tables]
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:

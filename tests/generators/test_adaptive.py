@@ -17,8 +17,8 @@ from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
+from synthrelease.generators import adaptive, clique_tables
 from synthrelease.generators import adaptive_mechanism as mechanism
-from synthrelease.generators import clique_tables
 from synthrelease.generators.adaptive import (
     Adaptive,
     AdaptiveGenerator,
@@ -30,7 +30,7 @@ from synthrelease.generators.adaptive import (
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.generators.base import Background
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, joining_sets, pair_shares
+from synthrelease.generators.clique_tables import CompetingTable, are_apart, joining_sets, pair_shares
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, consistent, summed_onto, tolerances_of
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
@@ -77,8 +77,12 @@ def distance(left: Counts, right: Counts, columns: Columns) -> float:
 @pytest.mark.parametrize("kind", [Gaussian, ExactlyGaussian, Laplace])
 @pytest.mark.parametrize("tables", ["all 2-way", "all 2-way + all 3-way", "all 1-way"])
 @pytest.mark.parametrize("budget", [Fraction(1, 50), Fraction(3)])
-def test_the_whole_budget_is_spent_and_nothing_more(kind: type[PrivateTables], tables: str, budget: Fraction) -> None:
+@pytest.mark.parametrize("spared", [2, 15_000])
+def test_the_whole_budget_is_spent_and_nothing_more(
+    kind: type[PrivateTables], tables: str, budget: Fraction, spared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The sum of all parts that were taken is the budget, exactly; also where no table may be chosen."""
+    monkeypatch.setattr(adaptive, "_SPARED", spared)
     table = table_of(0)
     for cells in (1, 2**16):
         private = kind(table, budget, SystemEntropy())
@@ -101,12 +105,19 @@ def least_part(family: type[AdaptiveGenerator], kind: type[PrivateTables], table
 
 
 @FAMILIES
+@pytest.mark.parametrize("spared", [1, 15_000])
 @pytest.mark.parametrize("taught", [0, 40])
 @pytest.mark.parametrize("sought", ["the smallest table", "the largest table", "any table"])
 def test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget(
-    family: type[AdaptiveGenerator], kind: type[PrivateTables], taught: int, sought: str
+    family: type[AdaptiveGenerator],
+    kind: type[PrivateTables],
+    taught: int,
+    sought: str,
+    spared: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Noise may choose any table and answer anything: also the smallest one again and again, which teaches nothing."""
+    monkeypatch.setattr(adaptive, "_SPARED", spared)
     table = table_of(3, (2, 2, 2, 12, 12), n=20_000)
     parts, draws = list[Fraction](), np.random.default_rng(8)
 
@@ -224,8 +235,12 @@ def test_weights_say_where_to_look_and_terms_of_weight_0_are_not_measured() -> N
 
 @BOTH
 @pytest.mark.parametrize("cells", [1, 6, 12, 24])
-def test_no_clique_grows_above_the_limit(family: type[AdaptiveGenerator], cells: int) -> None:
+@pytest.mark.parametrize("spared", [1, 15_000])
+def test_no_clique_grows_above_the_limit(
+    family: type[AdaptiveGenerator], cells: int, spared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """But single columns stay whole."""
+    monkeypatch.setattr(adaptive, "_SPARED", spared)
     table = table_of(3)
     model = fitted(family(clique_cells=cells), table, Fraction(5), no_rules(table.layout))
     assert model.learned.fit.tree.largest <= max(cells, *SIZES)
@@ -446,6 +461,24 @@ def test_pairs_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch, see
     assert set(pairs) == set(combinations(range(6), 2))
     for pair, table in pairs.items():
         np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(6) if c not in pair)), atol=1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_pairs_that_are_apart_make_no_larger_clique_than_each_alone(seed: int) -> None:
+    """Any number of pairs join one tree together, each apart from those before."""
+    if (world := worlds(seed)) is None:
+        return
+    tree, shares, _ = world
+    pairs, cells = pair_shares(tree, shares)
+    left, joined, limit = list(pairs), list(tree.cliques), tree.largest
+    while left:
+        chosen = left[seed % len(left)]
+        joined += [chosen, *joining_sets(tree, chosen)]
+        limit = max(limit, cells[chosen])
+        left = [pair for pair, apart in zip(left, are_apart(tree, chosen, left), strict=True) if apart]
+        assert not any({*chosen} & {*pair} for pair in left)
+    assert JunctionTree.of(tree.sizes, joined).largest <= limit
 
 
 @settings(max_examples=80, deadline=None)

@@ -205,6 +205,23 @@ def test_tables_that_compete_are_counted_once_and_as_they_are(monkeypatch: pytes
     assert Scores.seen[0] == by_hand
 
 
+def test_a_choice_among_the_rest_of_the_tables_has_their_scores() -> None:
+    """The scores of the last choice are kept until the bins are merged, and never those of other tables."""
+    private, rows = Scores(WORLD.counts([0, 0, 5]), Fraction(1), SystemEntropy()), scores_of([0, 0, 5])[0]
+    for places in ((0, 1, 2), (2, 0), (0,), (0, 1, 1)):
+        private.choice([QUESTIONS[place] for place in places], Fraction(1, 10))
+        assert Scores.seen[0] == [rows[place] for place in places]
+    private.merge(World({"a": 1, "b": 2}).layout, [np.array([0, 0]), np.arange(3)])
+    private.choice(QUESTIONS[:1], Fraction(1, 10))
+    assert Scores.seen[0] == [2 + 0 - 2]
+
+
+@pytest.mark.parametrize("cells", [1, 5, 2**18])
+def test_scores_do_not_depend_on_how_many_cells_are_subtracted_together(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "_TOGETHER", cells)
+    assert scores_of([0, 0, 5])[0] == [1 * (1 + 1 - 2), 3 * (2 + 1 + 0), 2 * (2 + 0 + 1 + 1 + 0 + 1 - 1)]
+
+
 def test_what_has_no_room_is_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mechanism, "KEPT_CELLS", 2)
     private = Scores(WORLD.counts([0, 0, 5]), Fraction(1), SystemEntropy())
