@@ -148,10 +148,10 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     proposal = None if request.shortlist is None else cheaper_plan(spec, request.shortlist)
     if proposal is not None:
         listener.cheaper(spec, proposal)
-    checked = check_before_spending(spec, request)
     rehearsed = request.nobodys or request.unrehearsed or tried(spec, request.shortlist)
     if not rehearsed and not listener.never_tried(spec):
         raise InputError(f"{request.config}: {NEVER} {INSTEAD}.")
+    checked = check_before_spending(spec, request)
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
         places = Places(

@@ -158,7 +158,7 @@ def progress_line() -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Show progress bars with rates and remaining time for work on public data. Without a terminal, print a line every 30
+    """Show progress bars with rates and remaining time for work on public data. Without a terminal, print a line every 10
     seconds or more.
     """
     if not err.console.is_terminal:
@@ -185,11 +185,11 @@ def progress_bars() -> Iterator[Any]:
         yield progress
 
 
-SECONDS_BETWEEN_LINES = 30.0
+SECONDS_BETWEEN_LINES = 10.0
 
 
 class _LogLines:
-    """A printer of progress for logs: a line when a phase begins, then at most one line in 30 seconds, with the remaining
+    """A printer of progress for logs: a line when a phase begins, then at most one line in 10 seconds, with the remaining
     time.
     """
 

@@ -321,6 +321,8 @@ class _Course:
             phase = "pilot" if race.stage == 0 else f"race, {so_many(race.stage, 'attempt')} each"
             for result in self._attempts(race.missing, planned, phase, race_deadline):
                 results[result.configuration][result.number] = result
+            if race.stage == 0 and (forecast := duration(request, results)):
+                self.progress(forecast, 0, 0)
             race = Race.of(results, self.thresholds, goal)
         shortlist = race.shortlist()
 
@@ -496,6 +498,23 @@ class _Course:
 
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
+
+
+def duration(request: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
+    """Return how long a rehearsal takes, from the attempts of the pilot; empty if it takes less than a minute.
+
+    Most races end after 12 attempts of each configuration.
+    """
+    seconds = [result.seconds for attempts in results for result in attempts.values()]
+    of_each = BUDGET_ATTEMPTS * (len(BUDGET_FACTORS) - 1) + request.copies
+    fits = 12 * len(results) + of_each * min(request.keep, len(results)) + request.attacks
+    mean = sum(seconds) / max(1, len(seconds))
+    minutes = fits * mean / 60 / request.jobs
+    if minutes < 1:
+        return ""
+    return (
+        f"about {minutes:.0f} minutes: {fits} fits of {mean:.1f} s, {request.attacks} of them attacks (--minutes sets a limit)"
+    )
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.errors import InputError, OutputError
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.studio.rehearsal import rehearse as module
 from synthrelease.studio.rehearsal.attempts import AttemptResult
 from synthrelease.studio.rehearsal.rehearse import open_store
@@ -238,3 +240,12 @@ def test_a_file_that_was_begun_and_never_filled_draws_a_seed_and_keeps_it(tmp_pa
     with open_store(path, about) as store:
         assert store.about["seed"] == drawn
     assert drawn.isdigit()
+
+
+def test_a_long_rehearsal_says_after_its_pilot_how_long_it_takes() -> None:
+    """Of two configurations: 24 fits of the race, 2 * 6 * 3 of other budgets, 2 * 3 copies, 100 attacks. Each takes 15 s."""
+    pilot = [{0: replace(result(number, 0), seconds=10.0), 1: replace(result(number, 1), seconds=20.0)} for number in range(2)]
+    request = RehearsalRequest(config=Path("a.toml"), data=Path("b.csv"), out=Path("out"))
+    assert module.duration(request, pilot).startswith("about 42 minutes: 166 fits of 15.0 s, 100 of them attacks")
+    assert module.duration(replace(request, jobs=2), pilot).startswith("about 21 minutes")
+    assert module.duration(request, [{0: result(0, 0)}]) == ""
