@@ -206,7 +206,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
             left = private.left - last
             paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
             model.add(fit.tree, chosen, private.table(chosen.table.columns, paid), private.variance(paid))
-            left = private.left - last
+            left -= paid
             measured.append(chosen)
             if len(measured) < together:
                 free = are_apart(fit.tree, chosen.table.columns, [candidate.table.columns for candidate in competing])
