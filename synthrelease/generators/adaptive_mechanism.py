@@ -46,6 +46,11 @@ def scores_of(tables: Sequence[CompetingTable], exact: Sequence[np.ndarray]) -> 
     return [table.weight * (distance - table.handicap) for table, distance in zip(tables, distances, strict=True)]
 
 
+def score_of(table: CompetingTable, exact: np.ndarray) -> int:
+    """Return the score of one table."""
+    return scores_of([table], [exact])[0]
+
+
 class Budgeted:
     """Base class of wrappers of private counts. Each answer takes a part of the budget; when the budget is spent, no answer is
     given.

@@ -15,7 +15,7 @@ from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
 from synthrelease.data.marginals import lattice
 from synthrelease.data.rules import Domain
 from synthrelease.data.schema import STEPS
-from synthrelease.generators.adaptive_mechanism import Gaussian, scores_of
+from synthrelease.generators.adaptive_mechanism import Gaussian, score_of
 from synthrelease.generators.adversarial_mechanism import noisy_frequencies
 from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.marginals import Marginals
@@ -226,7 +226,7 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
 
 def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> np.ndarray:
     """Return the score of a table in the choice of the next table."""
-    return np.array(scores_of([question], [world.counts(codes).marginal(question.columns)]))
+    return np.array([score_of(question, world.counts(codes).marginal(question.columns))])
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
