@@ -1,7 +1,11 @@
-"""Releases stopped at random moments: no token anywhere, no charge that is missing, no release that is there in part.
+"""Releases stopped at every moment: no token anywhere, no charge that is missing, no release that is there in part.
 
-Run by hand (some minutes): `python -m tests.whole.kills [NUMBER]` stops so many releases (default 500) with SIGKILL, SIGTERM
-and SIGINT and prints a table. tests/whole/test_confidentiality.py stops a few in the default suite. POSIX only.
+Run by hand (some minutes): `python -m tests.whole.kills [NUMBER]`. What SIGKILL leaves is what is on the disk at that moment,
+and this changes only when a file changes. So one release, which copies its folder before each such change, has the state after
+a kill at every moment, but for bytes of a file that is being written. Each state is checked as if the release had been killed
+there (`moments`). Other signals run handlers, and a kill also concerns workers: so NUMBER releases (default 60) are stopped at
+random with SIGKILL, SIGTERM and SIGINT (`kills`).
+tests/whole/test_confidentiality.py does a few of both in the default suite. POSIX only.
 """
 
 from __future__ import annotations
@@ -33,6 +37,27 @@ def marked(path):
 reading.start_of = marked
 """
 """Leaves a file when the private file is about to be opened."""
+
+COPYING = """
+import shutil
+copies, sync = [], os.fsync
+def copy():
+    if not copies or copies[-1] is not None:
+        number = len(copies)
+        copies.append(None)
+        shutil.copytree({folder!r}, os.path.join({copies!r}, str(number)), symlinks=True)
+        copies[-1] = number
+def changing(event, given):
+    writes = event == "open" and isinstance(given[2], int) and given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if writes or event in ("os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.truncate"):
+        copy()
+def synced(file):
+    copy()
+    sync(file)
+os.fsync = synced
+sys.addaudithook(changing)
+"""
+"""Copies the folder before each change of a file, and when a file that was written goes to the disk."""
 
 DRAWING = """
 import synthrelease.releasing.release as release
@@ -120,28 +145,75 @@ def kill_once(talker: Talker, folder: Path, draw: random.Random, longest: float,
         os.killpg(process, kind) if draw.randrange(2) else os.kill(process, kind)
     code = talker.wait(process)
     end_session(process)
+    try:
+        return f"{kind.name}: {left(talker, enclave, mark)}"
+    except RuntimeError as error:
+        raise RuntimeError(f"{kind.name}, exit code {code}: {error}") from None
+
+
+def left(talker: Talker, enclave: Enclave, mark: Path) -> str:
+    """What a stopped release has left. Raises RuntimeError for anything that must not be."""
     published, spent = enclave.published(), enclave.spent()
     wrong = enclave.leaks() + enclave.too_open()
     if published not in ("none", "whole"):
         wrong.append(f"the release is {published}")
-    if mark.exists() and spent != CHARGED:
-        wrong.append(f"the private file was read and {spent} is charged")
+    if spent not in (0, CHARGED):
+        wrong.append(f"{spent} is charged")
+    if mark.exists() and not spent:
+        wrong.append("the private file was read and nothing is charged")
     if published == "whole" and not mark.exists():
         wrong.append("published without reading")
-    left = any(path.name.endswith(".partial") for path in enclave.out.parent.iterdir())
-    if spent and left != (KILLED in talker.run(enclave, "ledger", "show", str(enclave.ledger)).err):
+    # a folder gets its mark before the charge, and loses it when the release is complete
+    partial = any((path / "writer").is_file() for path in enclave.out.parent.glob(".*.partial"))
+    if spent and partial != (KILLED in talker.run(enclave, "ledger", "show", str(enclave.ledger)).err):
         wrong.append("`ledger show` does not tell of the killed run")
     if wrong:
-        raise RuntimeError(f"{kind.name}, exit code {code}: {'; '.join(wrong)}")
-    return f"{kind.name}: {'read' if mark.exists() else 'not read'}, {spent} charged, release {published}"
+        raise RuntimeError("; ".join(wrong))
+    return f"{'read' if mark.exists() else 'not read'}, {spent} charged, release {published}"
+
+
+def moments(talker: Talker, folder: Path, jobs: int = 1, chosen: slice = slice(None), plant: str = "") -> Counter[str]:
+    """What was seen in the chosen states of the disk during one release, or one with a planted fault. Raises RuntimeError for
+    the first state that must not be."""
+    (folder / "copies").mkdir()
+    (folder / "enclave").mkdir()
+    enclave = Enclave(folder / "enclave", rows=FEW)
+    mark = enclave.folder / "private" / "was-read"
+    copying = COPYING.format(folder=str(enclave.folder), copies=str(folder / "copies"))
+    before = MARK.format(mark=str(mark)) + copying + plant
+    outcome = talker.release(enclave, "--jobs", jobs, "--archive", enclave.out.with_suffix(".zip"), before=before)
+    if outcome.code != 0:
+        raise RuntimeError(f"the copied release failed: {outcome.err}")
+    seen, known = Counter[str](), set[tuple[tuple[str, int, int], ...]]()
+    enclave.folder.rename(folder / "copies" / str(len(list((folder / "copies").iterdir()))))
+    states = sorted((folder / "copies").iterdir(), key=lambda path: int(path.name))
+    for state in states[chosen]:
+        files = tuple(sorted((str(path.relative_to(state)), *_size(path)) for path in state.rglob("*")))
+        if files in known:
+            continue
+        known.add(files)
+        state.rename(enclave.folder)  # where it was, so that sentences name the same paths
+        try:
+            seen[left(talker, enclave, mark)] += 1
+        except RuntimeError as error:
+            raise RuntimeError(f"state {state.name} of {len(states)}: {error}") from None
+        shutil.rmtree(enclave.folder)
+    return seen
+
+
+def _size(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return (0 if path.is_dir() else status.st_size), status.st_mode
 
 
 def kills(talker: Talker, folder: Path, number: int, draw: random.Random, jobs: int = 1, rows: int = FEW) -> Counter[str]:
     """What was seen after so many kills. The longest wait is what an undisturbed release takes, or what it takes from the
     moment at which it opens the private file, if it has more than a few rows."""
     (folder / "undisturbed").mkdir()
-    started, mark = time.time(), folder / "opened"
+    mark = folder / "opened"
     undisturbed = Enclave(folder / "undisturbed", rows=rows)
+    talker.run(undisturbed, "--help")  # which waits until the talker has imported everything
+    started = time.time()
     if talker.release(undisturbed, "--jobs", jobs, before=MARK.format(mark=str(mark))).code != 0:
         raise RuntimeError("the undisturbed release failed")
     longest, seen = time.time() - (mark.stat().st_mtime if rows > FEW else started), Counter[str]()
@@ -153,23 +225,26 @@ def kills(talker: Talker, folder: Path, number: int, draw: random.Random, jobs: 
     return seen
 
 
+def show(what: str, seen: Counter[str], started: float) -> None:
+    for words, count in sorted(seen.items()):
+        sys.stdout.write(f"{what}, {words:60} {count:5}\n")
+    seconds = time.monotonic() - started
+    sys.stdout.write(f"{seen.total()} in {seconds:.0f} s: no token, no partial release, no missing charge\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
-    number, folder = int(sys.argv[1]) if len(sys.argv) > 1 else 500, Path(mkdtemp())
+    number, folder = int(sys.argv[1]) if len(sys.argv) > 1 else 60, Path(mkdtemp())
+    shares = ((1, FEW, number * 3 // 5), (2, FEW, number // 5), (1, MANY, number // 10), (2, MANY, number // 10))
     with talking() as talker:
-        for jobs, rows, share in (
-            (1, FEW, number * 3 // 5),
-            (2, FEW, number // 5),
-            (1, MANY, number // 10),
-            (2, MANY, number // 10),
-        ):
-            place = folder / f"jobs{jobs}rows{rows}"
+        for jobs in (1, 2):
+            place, started = folder / f"moments{jobs}", time.monotonic()
             place.mkdir()
-            started = time.monotonic()
-            for what, count in sorted(kills(talker, place, share, random.Random(), jobs, rows).items()):
-                sys.stdout.write(f"{jobs} jobs, {rows} rows, {what:60} {count:5}\n")
-            sys.stdout.write(
-                f"{share} kills in {time.monotonic() - started:.0f} s: no token, no partial release, no missing charge\n"
-            )
+            show(f"{jobs} jobs, killed at every moment", moments(talker, place, jobs), started)
+        for jobs, rows, share in shares:
+            place, started = folder / f"jobs{jobs}rows{rows}", time.monotonic()
+            place.mkdir()
+            show(f"{jobs} jobs, {rows} rows", kills(talker, place, share, random.Random(), jobs, rows), started)
     shutil.rmtree(folder)
 
 

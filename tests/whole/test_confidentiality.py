@@ -21,7 +21,7 @@ if sys.platform == "win32":
 from tests.conftest import ROOT
 from tests.whole import crashes
 from tests.whole.enclave import CHARGED, CHARGED_FOR_ONE_ROUND, Enclave
-from tests.whole.kills import ARCHIVING, BETWEEN_PIECES, DRAWING, IN_ITS_WORKER, KILLED, MARK, NAMING, WRITING, kills
+from tests.whole.kills import ARCHIVING, BETWEEN_PIECES, DRAWING, IN_ITS_WORKER, KILLED, MARK, NAMING, WRITING, kills, moments
 from tests.whole.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
@@ -364,6 +364,27 @@ def test_a_release_that_is_stopped_at_any_moment_shows_nothing(tmp_path: Path, t
     """And its workers are gone soon after it, whatever stopped it (`end_session`)."""
     seen = kills(talker, tmp_path, number, random.Random(), jobs)
     assert seen.total() == number
+
+
+EARLY = """
+import synthrelease.bundle.write as write
+give = write._give_name
+def early(temporary, path):
+    os.mkdir(path, 0o700)
+    os.rmdir(path)
+    give(temporary, path)
+write._give_name = early
+"""
+"""The name of the release is there for a moment before its files are."""
+
+
+def test_what_a_kill_leaves_is_sound_at_every_moment_and_a_planted_fault_is_found(tmp_path: Path, talker: Talker) -> None:
+    """A tenth of the moments; `make kills` has all of them, also with workers."""
+    for name in ("sound", "planted"):
+        (tmp_path / name).mkdir()
+    assert moments(talker, tmp_path / "sound", chosen=slice(None, None, 10)).total() > 5
+    with pytest.raises(RuntimeError, match=r"state \d+ of \d+: the release is partial: \[\]"):
+        moments(talker, tmp_path / "planted", chosen=slice(-40, None), plant=EARLY)
 
 
 def test_a_leak_is_found_by_these_checks(accounts: Enclave) -> None:
