@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick versions new criterion generator option test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations plants release report rooms settings sources clean
+.PHONY: demo quick versions new criterion generator option test test-long audit lint lock benchmarks figures docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations plants release report rooms settings sources clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -55,10 +55,11 @@ test: $(TEST)
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
-# What is left to nightly runs: types with every library (`make quick` has those of the core), whole runs, laws of many releases
-# and servers (tests/long.py)
+# What is left to nightly runs: types with every library (`make quick` has those of the core), the figures of the births beside
+# the documented ones, whole runs, laws of many releases and servers (tests/long.py)
 test-long: $(TEST) $(DOCS)
 	$(BIN)/mypy
+	$(BIN)/python -m tests.benchmarks.figures --runs 1 --rows 0 --wide 0 --keep figures-nightly.jsonl
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long
 
 # every part, with HOURS hours of draws; synthrelease audit alone takes minutes
@@ -76,6 +77,11 @@ benchmarks: $(TEST)
 	@test -n "$(DATA)" || { echo "usage: make benchmarks DATA=path-to-a-births-file"; exit 2; }
 	$(BIN)/python tests/benchmarks/attempt.py --data "$(DATA)"
 	$(BIN)/python tests/benchmarks/acceptance.py --data "$(DATA)"
+
+# The table "The figures of one run" of docs/appendix/benchmarks.md: make figures WITH="--adult FILE --dpmm-python PYTHON ..."
+figures: $(TEST)
+	$(BIN)/python -m tests.benchmarks.figures --keep tests/benchmarks/figures.jsonl $(WITH)
+	$(BIN)/python -m tests.benchmarks.figures --table
 
 # A site that is read from the files, without a network: site/index.html
 docs: $(DOCS)

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 import synthrelease
 from synthrelease.bundle.document import own_version
+from tests.benchmarks.figures import LINES, PAGE, read_lines, written
 from tests.conftest import ROOT
 from tests.long import LONG, is_long
 
@@ -50,7 +51,7 @@ def test_each_version_that_runs_beside_private_files_has_the_hashes_of_its_files
 
 def test_the_hooks_before_a_commit_are_what_the_makefile_checks_beside_the_tests() -> None:
     """Types of all libraries by night: `make test` has the tests alone beside ruff."""
-    checks = [command.removesuffix(" .") for command in (*recipe("test")[:-1], *recipe("test-long")[:-1])]
+    checks = [command.removesuffix(" .") for command in (*recipe("test")[:-1], *recipe("test-long")[:-2])]
     assert checks == [command.removesuffix(" .") for command in recipe("quick") if "pytest" not in command]
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     assert repository["repo"] == "local"
@@ -62,6 +63,21 @@ def test_the_hooks_before_a_commit_are_what_the_makefile_checks_beside_the_tests
 def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
     assert recipe("test")[-1:] == ['.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "not long"']
     assert recipe("quick")[-1] == '.venv/bin/pytest -m "not slow"'
+
+
+def test_the_table_of_figures_is_made_from_the_lines_beside_its_command() -> None:
+    """A figure that someone changes by hand, or a line without its table, is found; so is a program that was not measured."""
+    page, lines = PAGE.read_text(encoding="utf-8"), read_lines(LINES)
+    assert written(page) == page
+    assert all(line["seconds"] > 0 and line["megabytes"] > 0 and line["commit"] for line in lines.values())
+    others = " ".join(line["others"] for line in lines.values())
+    assert [name for name in ("pyarrow", "polars", "duckdb") if name not in others] == []
+
+
+def test_the_nightly_run_keeps_its_figures_in_a_file_that_is_not_published() -> None:
+    (command,) = [line for line in recipe("test-long") if "tests.benchmarks.figures" in line]
+    kept = command.partition("--keep ")[2]
+    assert kept in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_makefile_and_the_documents_name_tests_that_are_there() -> None:

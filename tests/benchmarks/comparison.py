@@ -11,8 +11,10 @@ tables of one, two and three columns, or over 500 of them, chosen by a fixed see
 seconds are those of its processor, for fit and rows.
 What was measured is added to the results, one line a fit; --write puts tables and a picture of them into
 docs/appendix/benchmarks.md.
-dpmm needs older libraries than ours and dpsynth needs Python 3.12: each runs in an environment of its own (`pip install
-dpmm==0.1.9`; the repositories google/dpsynth and ryan112358/mbi).
+dpmm needs older libraries than ours and dpsynth needs Python 3.12: each runs in an environment of its own. The first has
+requirements/peers.txt. For the second, install the repositories google/dpsynth and ryan112358/mbi with `pip install --no-deps`,
+because they name others by their addresses, and `pip install "jax[cpu]==0.11.0" dp-accounting absl-py attrs pandas pydantic
+pyyaml more-itertools networkx scipy tqdm optax chex "etils[epath]"`.
 """
 
 from __future__ import annotations
