@@ -6,6 +6,7 @@ The audit has three parts:
   checked for every tiny table, every neighbour and every synthetic table.
 - `selection`: the distribution of the result of the rounds, in exact fractions. No ratio of probabilities exceeds the claim.
 - `losses`: the privacy loss of all noisy answers of a fit for two neighbouring tables, from their exact distributions.
-  Generators with known faults are audited as well, and the audit must find every fault.
+  Generators with known faults are audited as well. The audit is only passed if it finds every known fault.
 
-The tests run mechanisms and whole releases many times (`python -m tests.whole.drawn`). The audit reads no private file."""
+The tests run mechanisms and whole releases many times (`python -m tests.whole.drawn`). The audit reads no private file.
+"""

@@ -36,7 +36,7 @@ class Scope:
     Attributes
     ----------
     text : a text that the family or name of a case, or the name of an enumeration, must contain, in small or capital letters.
-    generators, enumerated : names of generators, and kinds of enumerations; None for all of them.
+    generators, enumerated : the names of the generators, and the kinds of enumerations; None for all of them.
     """
 
     text: str = ""
@@ -60,15 +60,15 @@ class Scope:
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:
-        """Return whether one of these names contains the text."""
+        """Return whether at least one of these names contains the text of the scope."""
         return self.text.lower() in " ".join(texts).lower()
 
     def has_generator(self, name: str) -> bool:
-        """Return whether losses of this generator are requested."""
+        """Return whether the losses of this generator are to be computed."""
         return self.generators is None or name in self.generators
 
     def has_kind(self, kind: str) -> bool:
-        """Return whether enumerations of this kind are requested."""
+        """Return whether enumerations of this kind are to be run."""
         return self.enumerated is None or kind in self.enumerated
 
 
@@ -85,7 +85,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """Return the contradictions of claims, each as a sentence."""
+        """Return a sentence for each result that contradicts a claim."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
@@ -94,8 +94,8 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """Return the known faults that were not found. If such a fault is not found, the audit would also not find the same
-        fault in the real mechanism.
+        """Return the known faults that were not found. An audit that misses a known fault would also miss the same fault in the
+        real mechanism.
         """
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 
@@ -172,8 +172,9 @@ def _loss(loss: LossFinding) -> dict[str, object]:
 Part = Literal["sensitivity", "selection", "losses"]
 PARTS: tuple[Part, ...] = ("sensitivity", "selection", "losses")
 RECORDS_OF_A_RELEASE = 4
-"""Number of records of the largest tables in the audit of a release. In these tables, the largest change reaches every bound
-that is claimed to be tight."""
+"""Number of records of the largest tables in the audit of a release. For tables of this size, the largest change reaches every
+bound that is claimed to be tight.
+"""
 
 LAW_SIZES = ((40, 2), (24, 3))
 """Sizes of the finite rounds: (number of parts into which probabilities are divided, number of outputs)."""
@@ -196,7 +197,7 @@ def run_audit(
 
     Raises
     ------
-    InputError : if no enumeration and no loss of the requested parts is in the scope.
+    InputError : if the requested parts have no enumeration and no loss in the scope.
     """
     # enumerate: every tiny table, every neighbour
     sensitivities = _sensitivities(scope, most_records, jobs, progress) if "sensitivity" in parts else []

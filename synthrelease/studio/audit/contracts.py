@@ -2,7 +2,7 @@
 
 The values of a criterion are computed for every table of up to two records in small worlds, some with numbers far from 0. No
 replaced record may change a value by more than the sensitivity that the class claims. A generator gets noisy tables and must
-return the requested rows. This proves no claim, because larger tables are not tried.
+return the requested rows. Passing these tests proves no claim, because larger tables are not tried.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, World, behind_a_door
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
-"""Columns of the made-up tables with their highest whole number. The lowest is 0, or another number from `CODINGS`."""
+"""Columns of the made-up tables with their highest whole number. The lowest number is 0, or another number from `CODINGS`."""
 RECORDS = (1, 2)
 # Approximate number of synthetic tables with which each table is compared, spread evenly over all synthetic tables.
 _CANDIDATES = 24

@@ -75,13 +75,13 @@ class Enumeration:
     triples : number of triples of two neighbouring tables (in either order) and S.
     files : number of triples of two neighbouring files with excluded or unused rows (in either order) and S.
     coupled : number of triples of S and a pair of tables to which two of these files lead.
-    violations : number of triples of either kind with a change above the sensitivity, in the integers of the code or in exact
-        fractions.
+    violations : number of triples of either kind whose change is above the sensitivity, either in the integers of the code or
+        in exact fractions.
     disagreements : the sum of two numbers. The first counts the pairs (R, S) for which the value or sensitivity of the code
         differs from the second implementation. The second counts the pairs of files whose tables do not follow the resizing
         theorem.
     largest : the largest change as an exact share of the bound.
-    first : the first tables that show a violation or disagreement, as words; empty without such tables.
+    first : the first tables that show a violation or disagreement, in words; empty if there are none.
     """
 
     name: str
@@ -122,7 +122,9 @@ def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
-    """Enumerate a sweep for tables of 1, 2, ... `most_records` records, made of files of `most_records` rows."""
+    """Enumerate a sweep for tables of 1, 2, ... `most_records` records. The tables are made from files of `most_records`
+    rows.
+    """
     most_records = min(most_records, sweep.most or most_records)
     return Enumeration.of_all([_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)], most_records)
 
@@ -278,7 +280,7 @@ MOST_RECORDS = 5
 
 
 def sweeps() -> Iterator[Sweep]:
-    """Yield all sweeps. With `MOST_RECORDS` records they have more than ten million triples."""
+    """Yield all sweeps. For tables of up to `MOST_RECORDS` records, the sweeps have more than ten million triples."""
     for kind in CRITERIA:
         yield from SWEEPS.get(kind, ())
     yield from _joint_tests()
@@ -313,7 +315,8 @@ _RULE = RowsRule(way="counted", epsilon=Fraction(1))
 
 
 def enumerate_numbers(most_records: int) -> Enumeration:
-    """Enumerate files of `most_records` rows: the number of rows that pass the rules changes by at most its sensitivity.
+    """Check for all files of `most_records` rows that the number of rows that pass the rules changes by at most its
+    sensitivity.
 
     A number of rows without noise counts as a violation if it differs between neighbours.
     """

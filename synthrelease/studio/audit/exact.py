@@ -45,7 +45,7 @@ _LOWEST = -(2**30)  # The slack of a candidate that fails with every private tab
 _MISSING = -(10**6)  # The code for a missing value of a column
 
 Row = Mapping[str, int | None]
-"""The values of a row by column; None if a value is missing."""
+"""The values of a row by column; A missing value is None."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,9 @@ class RowsOfRecords:
 
     Attributes
     ----------
-    columns : by name, (n_rows,) the bin of every distinct row, or the difference of two columns; `_MISSING` without a value.
-    made : (n_cells, n_rows) how often a record in each cell has each distinct row.
+    columns : for each column by name, (n_rows,) the bin of every distinct row. The differences of two columns are such columns,
+        too. A missing value is `_MISSING`.
+    made : (n_cells, n_rows) number of times that a record in each cell has each distinct row.
     """
 
     world: World
@@ -117,7 +118,7 @@ class RowsOfRecords:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowsOfRecords:
-    """Return the rows of the records or, with `of`, the rows of the members of the records."""
+    """Return the rows of the records. If `of` is given, return the rows of the members of the records instead."""
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
         columns = {}

@@ -71,8 +71,8 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
 
     Parameters
     ----------
-    losses : distance of each candidate below the best candidate. A distance of 1 makes a candidate less likely by the factor
-        exp(-rate).
+    losses : the difference between the score of the best candidate and the score of each candidate. A difference of 1
+        multiplies the probability of a candidate by exp(-rate).
     """
     exponents = np.array([float(-loss * rate) for loss in losses])
     if mechanism == "exponential":
@@ -117,8 +117,8 @@ class AskedDraw:
 
     Attributes
     ----------
-    law : kind of the draw, number of values or candidates, and scale or rate; the same for both tables.
-    values : exact integers, or distances of candidates below the best one.
+    law : the kind of the draw, the number of values or candidates, and the scale or rate. They are the same for both tables.
+    values : the exact integers; for a choice, the difference between the best candidate and each candidate.
     """
 
     law: tuple[Any, ...]
@@ -140,7 +140,7 @@ class AskedDraw:
 
 
 class Unanswered(Exception):
-    """Stops a mechanism at a question without an answer."""
+    """The exception that stops a mechanism at a question that has no answer."""
 
 
 class ReplayedEntropy(SystemEntropy):
@@ -149,7 +149,7 @@ class ReplayedEntropy(SystemEntropy):
     Parameters
     ----------
     answers : answers to the first questions; the answers of `answer` to further questions are appended.
-    answer : a function that answers a question; None for no answer, which stops the mechanism.
+    answer : a function that answers a question. If it returns None, there is no answer, and the mechanism stops.
     expected : the questions for the other table; the mechanism stops at a question with a different distribution.
 
     Attributes
@@ -211,7 +211,7 @@ class Conversation:
 
     Attributes
     ----------
-    noise, choices : losses of noisy values, and of private choices.
+    noise, choices : the losses of noisy values, and the losses of private choices.
     leak : differences between the two tables besides the answers; empty for a correct mechanism.
     """
 
@@ -225,7 +225,7 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
     Parameters
     ----------
-    pure : whether to compute the loss of the worst answers; otherwise the mean loss of drawn answers.
+    pure : whether to compute the loss of the worst answers; otherwise the mean loss of drawn answers is computed.
     key : key of the public draws, the same for both tables.
     """
     alone = (lambda question: None if question.is_choice else question.values) if pure else AskedDraw.drawn
@@ -304,11 +304,11 @@ def installed() -> bool:
 
 
 def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]], Counts], rows: int) -> Mechanism:
-    """Return a mechanism whose result is all noisy answers that a library gets.
+    """Return a mechanism that publishes all noisy answers that a library gets.
 
     Parameters
     ----------
-    module : the module of the library, in which names are replaced while it runs.
+    module : the module of the library. Some names in this module are replaced while the library runs.
     rows : number of rows of the model, which is public.
     """
 
@@ -367,8 +367,8 @@ class _EqualShares:
 # pattern come from a random search. The search proves nothing, but the loss for these tables is computed exactly (`answers`).
 
 EPSILON, RHO = Fraction(1), Fraction(1, 8)
-"""Epsilon of pure generators, and rho of the other generators. This rho is mu = 1/2, for which rounding to whole numbers hardly
-changes a loss.
+"""Epsilon of pure generators, and rho of the other generators. This rho corresponds to mu = 1/2. At this mu, rounding to whole
+numbers hardly changes a loss.
 """
 
 REPLACING = "replacing a record"
@@ -388,11 +388,11 @@ class LossCase:
     Attributes
     ----------
     generator : name of the generator in `GENERATORS`.
-    name : the neighbours or the budget, if a generator has several cases.
-    claim : epsilon of a pure charge, otherwise rho.
+    name : a name for the neighbours or the budget, if the generator has several cases.
+    claim : the claimed epsilon if the charge is pure, otherwise the claimed rho.
     conversations : number of conversations with different public draws. For a pure generator, the result is the largest loss of
         a conversation; for other generators, the mean loss.
-    because : the reason if the largest loss found is below 0.95 of the claim; otherwise empty.
+    because : the reason why the largest loss found is below 0.95 of the claim; empty if it is not below.
     faulty : whether the claim is known to be wrong, so that the audit must find it.
     """
 
@@ -672,9 +672,10 @@ class LossFinding:
 
     Attributes
     ----------
-    noise, choices : the losses: the epsilon of the conversation with the largest loss, or the mean rho.
+    noise, choices : the losses of noisy values, and of private choices. A loss is the epsilon of the conversation with the
+        largest loss, or the mean rho.
     error : standard error of a mean.
-    leak : differences besides the answers.
+    leak : differences between the two tables besides the answers.
     """
 
     case: LossCase

@@ -56,7 +56,7 @@ class MeasuredModel:
     ----------
     highs : the highest value of each column.
     sensitivity : the claimed l1 sensitivity for a number of rows.
-    tight : whether at least one pair of neighbours is claimed to reach the whole sensitivity.
+    tight : whether the claim is that at least one pair of neighbours reaches the whole sensitivity.
     """
 
     name: str

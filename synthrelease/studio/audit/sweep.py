@@ -45,9 +45,9 @@ class Sweep:
         criteria is enumerated.
     fitted : the private regression line, for a criterion that uses one; it is public when the criterion is scored.
     tight : whether at least one triple is claimed to attain the bound.
-    attained : number of records of the tables of such a triple.
+    attained : number of records in the tables of such a triple.
     linked : as for the `World`.
-    most : largest number of records of the tables, for a world that is larger than usual.
+    most : the largest number of records in a table, for a world that is larger than usual.
     coding : as for the `World`; the criteria and the line belong to this world.
     """
 
@@ -100,7 +100,7 @@ class Sweep:
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
-        """Return the criteria that are enumerated."""
+        """Return the criteria whose values are enumerated."""
         if not self.joint:
             return self.criteria[-1:]
         return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)

@@ -42,8 +42,8 @@ class Coding:
 
     Attributes
     ----------
-    lowest : the lowest number in the first bin.
-    step : number of whole numbers in a bin; odd, so that the representative value of a bin is a whole number.
+    lowest : the lowest number of the first bin.
+    step : the number of whole numbers in a bin. It is odd, so that the representative value of a bin is a whole number.
     categories : whether the bins are ordered categories with these numbers.
     """
 
@@ -247,7 +247,7 @@ class World:
 # these pairs.
 
 Rows = tuple[int, ...]
-"""Numbers of the cells that contain rows, in increasing order."""
+"""The numbers of the cells that contain rows, in increasing order."""
 Law = dict[Rows, Fraction]
 Coupling = dict[tuple[Rows, Rows], Fraction]
 

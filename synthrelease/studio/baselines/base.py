@@ -1,7 +1,8 @@
-"""Define the interface of methods for comparison (`Baseline`): their input, their tables, and shared draws, noise and masks.
+"""Define the interface of methods for comparison (`Baseline`): their input, their tables, and the draws, noise and masks that
+several methods use.
 
-A method makes whole tables, or answers single questions about the file, or both. A method that cannot be used for a file raises
-`DoesNotFit` with a sentence that says why.
+A method makes whole tables, answers single questions about the file, or does both. A method that cannot be used for a file
+raises `DoesNotFit` with a sentence that says why.
 """
 
 from __future__ import annotations

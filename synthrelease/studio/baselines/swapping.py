@@ -45,8 +45,8 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
     Parameters
     ----------
     rate : p in (0, 1).
-    largest_stratum : b >= 1, the size of the largest stratum of the swapped table. This number depends on the data. The number
-        may be used because the sizes of strata are published exactly anyway.
+    largest_stratum : b >= 1, the size of the largest stratum of the swapped table. This number depends on the data, but it may
+        be used because the sizes of the strata are published exactly anyway.
     """
     if not (0 < rate < 1 and largest_stratum >= 1):
         raise ValueError("a nominal epsilon needs a swap rate in (0, 1) and a stratum of at least one record")
@@ -81,7 +81,7 @@ def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
 
     Raises
     ------
-    ValueError : for an epsilon below the smallest possible epsilon, or for an epsilon that is not finite.
+    ValueError : if epsilon is below the smallest possible epsilon or is not finite.
     """
     smallest = least_epsilon(largest_stratum)
     if not (smallest <= epsilon < math.inf):

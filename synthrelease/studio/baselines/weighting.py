@@ -37,7 +37,7 @@ class PostStrata:
     ----------
     into : (n_bins,) the stratum of each finest bin.
     totals : (n_strata,) the known population of each stratum, > 0.
-    smallest_base, largest_base : public bounds of the base weights.
+    smallest_base, largest_base : public bounds on the base weights.
     """
 
     into: np.ndarray

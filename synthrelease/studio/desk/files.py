@@ -1,4 +1,4 @@
-"""Read, edit and restore the two TOML files of a desk. Run rehearsals of these files as processes.
+"""Read, edit and restore the two TOML files of a desk, and run rehearsals of these files in separate processes.
 
 The files are read again for every page. An edit changes single settings and keeps comments and layout.
 """
@@ -52,7 +52,7 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 
     Parameters
     ----------
-    make : whether to create the file. Otherwise a file that cannot be opened counts as unlocked, and 1 is yielded instead of a
+    make : whether to create the file. If not, a file that cannot be opened counts as unlocked, and 1 is yielded instead of a
         descriptor.
     """
     try:
@@ -84,13 +84,13 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 Changes = Mapping[str, Sequence[Edit]]
 """Edits of each file, under the name "configuration" or "acceptance"."""
 Step = Callable[["BothTexts", ReleaseSpec], Changes]
-"""Function that returns the changes of one control. The function gets the contents of both files before these changes."""
+"""Function that returns the changes of one control. It gets the contents of both files from before these changes."""
 MOST_KEPT = 20
 """A desk remembers at most this number of earlier file contents, to show what another program changed."""
 
 
 class Moved(SynthreleaseError):
-    """A file has changed since the page showed its content. `difference` holds the changed lines."""
+    """A file has changed since the page showed its content. `difference` contains the changed lines."""
 
     def __init__(self, difference: str):
         self.difference = difference
@@ -98,7 +98,7 @@ class Moved(SynthreleaseError):
 
 
 class Refused(SynthreleaseError):
-    """Nothing was saved, because some controls are invalid. `causes` holds the error of each control."""
+    """Nothing was saved, because some controls are invalid. `causes` contains the error of each control."""
 
     def __init__(self, causes: Mapping[str, Exception]):
         self.causes = causes
@@ -131,7 +131,9 @@ class BothTexts:
 
     @property
     def seen(self) -> str:
-        """A digest of the files. The digest shows whether the files have changed since the page showed them."""
+        """A digest of the files. By comparing digests, the desk finds out whether the files have changed since a page showed
+        them.
+        """
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
@@ -205,7 +207,7 @@ class DeskFiles:
         Raises
         ------
         Moved : when the files have changed since the page showed their contents.
-        Refused : when a control is invalid. The exception holds the error of each invalid control.
+        Refused : when a control is invalid. The exception contains the error of each invalid control.
         OutputError : when a file cannot be written.
         """
         with self._lock:
@@ -391,9 +393,9 @@ class Running:
 
     Attributes
     ----------
-    process : number of the process; 0 if unknown.
+    process : the process ID; 0 if it is unknown.
     folder : the name of the folder that the rehearsal writes into; empty if the name is unknown.
-    standing : the progress of the rehearsal; None before the progress is known.
+    standing : the progress of the rehearsal; None as long as it is unknown.
     """
 
     process: int
@@ -410,7 +412,7 @@ class Rehearsed:
     folder : folder of the rehearsal.
     document : contents of rehearsal.json.
     same : whether the files are unchanged since the rehearsal.
-    stands : whether columns, models, criteria and thresholds are unchanged since the rehearsal.
+    stands : whether the columns, models, criteria and thresholds are unchanged since the rehearsal.
     """
 
     folder: Path
@@ -462,7 +464,7 @@ class Rehearsals:
 
         Parameters
         ----------
-        minutes : largest duration.
+        minutes : the largest duration of the rehearsal in minutes.
 
         Raises
         ------
@@ -503,7 +505,7 @@ class Rehearsals:
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
     def last_lines(self) -> str:
-        """Return the last six lines that a rehearsal printed, which are about public data alone."""
+        """Return the last six lines that a rehearsal printed. These lines are about public data alone."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 4_000))
@@ -542,7 +544,7 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """The messages about ignored results that still exist."""
+        """The messages about ignored results whose files still exist."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -641,7 +643,7 @@ def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
 
     Raises
     ------
-    ValueError : when no page has the control, or when an entry is no number or date.
+    ValueError : when no page has the control, or when an entry that must be a number or a date is neither.
     """
     action, _, which = control.partition(":")
     if (name, control) in FIELDS:
@@ -777,7 +779,9 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
 
 
 def _place_of(spec: ReleaseSpec, name: str) -> int:
-    """Return the index of a criterion by its name. The name is used because an index changes if other criteria are removed."""
+    """Return the index of a criterion by its name. The desk refers to criteria by name, because an index changes if other
+    criteria are removed.
+    """
     names = [criterion.name for criterion in spec.criteria]
     if name not in names:
         raise NoSuchControl
@@ -785,7 +789,7 @@ def _place_of(spec: ReleaseSpec, name: str) -> int:
 
 
 def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
-    """Return the names of the columns of numbers for which nobody is named as the source of the limits.
+    """Return the names of the columns of numbers for which the configuration names no source of the limits.
 
     Columns of members that share their settings are listed once.
     """

@@ -1,4 +1,4 @@
-"""Serve the desk: the guard of requests, the pages, and the actions of forms and buttons."""
+"""Serve the desk: check every request, show the pages, and perform the actions of forms and buttons."""
 
 from __future__ import annotations
 
@@ -237,7 +237,9 @@ LEADS_ON = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>The desk</title></head>
 <body><p><a href="{address}">To the desk</a></p></body></html>
 """
-"""A page that sends the browser to another page. The browser then sends its cookie, because both are of one site."""
+"""A page that redirects the browser to another page. The browser then sends its cookie, because both pages belong to the same
+site.
+"""
 
 
 def leading_on(address: str) -> str:
@@ -247,7 +249,7 @@ def leading_on(address: str) -> str:
 
 @contextmanager
 def entrance(address: str) -> Iterator[Path]:
-    """Create a file that redirects to the address of the desk, yield its path, and delete it at the end.
+    """Create a file that redirects to the address of the desk, yield the path of this file, and delete the file at the end.
 
     The file has the permissions 0600, in a new folder with 0700. On Windows, the file has the permissions of the user's
     temporary folder.
@@ -302,7 +304,8 @@ def new_secret() -> str:
 
 
 class Guard:
-    """An ASGI application that passes on requests of the steward's browser and refuses all other requests unread.
+    """An ASGI application that passes on the requests of the steward's browser. It refuses all other requests without reading
+    them.
 
     The token in the printed address is valid once. A cookie that no script and no other site can use replaces the token.
 
@@ -441,13 +444,14 @@ class Opened:
     Attributes
     ----------
     files : configuration and acceptance file.
-    public, members : the public file, and the public file of the second of two linked tables; None if there is none.
-    guesses : kinds that a draft would choose for the columns of the public files.
+    public, members : the public file, and the public file of the second of two linked tables; None for a file that was not
+        given.
+    guesses : the kinds that a draft would choose for the columns of the public files.
     rehearsals : rehearsals of the configuration.
     folder : a published folder; None if the steward gave no such folder.
     ledger : path of the ledger of the private dataset; None if the steward gave no ledger.
     announced : a message for every page, such as that another desk is open on the files.
-    start : screen 0, for a start without a public file. Other screens open when the configuration exists.
+    start : screen 0, for a start without a public file. The other screens can be opened as soon as the configuration exists.
     """
 
     files: DeskFiles
@@ -462,7 +466,7 @@ class Opened:
 
 
 class Entries:
-    """The contents of a screen's fields: unsaved entries, otherwise the values in the files.
+    """The contents of a screen's fields: the unsaved entry if there is one, otherwise the value in the files.
 
     Parameters
     ----------
@@ -517,9 +521,9 @@ class Desk:
         name : name of the screen.
         query : query of the address.
         status : HTTP status.
-        message : reason why nothing was saved.
+        message : the reason why nothing was saved.
         diff : changes that another program made to the files.
-        refusals : reason for each control that was refused.
+        refusals : the reason why the entry of each refused control is wrong.
         """
         if self.opened.start is not None and not self.files.path.exists():
             return RedirectResponse("/start", 303)

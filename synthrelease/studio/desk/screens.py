@@ -63,7 +63,7 @@ class Cause:
 
     Attributes
     ----------
-    text : sentence with the expected value and the value found.
+    text : a sentence that states the expected value and the value found.
     where : the name of the screen on which the mistake can be corrected, or the setting and the file of the setting.
     address : address of the screen; empty if the setting can be changed only in an editor.
     """
@@ -79,7 +79,7 @@ class Refusal:
 
     Attributes
     ----------
-    lead : sentence that says whether the entry itself is wrong or conflicts with another setting.
+    lead : a sentence that says whether the entry itself is wrong or whether it conflicts with another setting.
     causes : the causes.
     """
 
@@ -88,7 +88,7 @@ class Refusal:
 
 
 def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
-    """Return the message about an error of a control, which is a wrong entry or a conflict with another setting.
+    """Return the message about an error of a control: the entry is wrong, or it conflicts with another setting.
 
     Parameters
     ----------
@@ -138,8 +138,9 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return, for each screen except the published folder, sentences on what is unfinished on it; empty for a finished
-    screen."""
+    """Return, for each screen except the published folder, sentences on what the steward still has to do there; empty for a
+    finished screen.
+    """
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
     limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
@@ -175,7 +176,7 @@ FREQUENT = 3
 
 
 def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
-    """Return the screen of columns, with a line for each column whose name or description contains the text.
+    """Return the screen of columns. It has a line for each column whose name or description contains the text.
 
     Columns of members that share their settings have one line in common.
     """
@@ -332,7 +333,7 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
 # The screen of questions: the intended questions, and every criterion with its threshold and its three marks.
 
 KINDS = ("halves", "fit", "alone")
-"""Names in the style sheet of the three marks on the line of a threshold."""
+"""The names that the style sheet uses for the three marks on the line of a threshold."""
 
 
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
@@ -550,7 +551,7 @@ class Account:
     Attributes
     ----------
     statement : the contents; None if no ledger was given or it cannot be read.
-    why : reason why the ledger cannot be read; otherwise empty.
+    why : the reason why the ledger cannot be read; empty if it can be read or if no ledger was given.
     """
 
     statement: Statement | None = None
@@ -596,7 +597,7 @@ def budget_screen(
 
 
 def _epsilon(epsilon: Fraction) -> str:
-    """Return an epsilon rounded up to four decimal places, so that a page never understates it."""
+    """Return an epsilon, rounded up to four decimal places so that a page never understates it."""
     return decimal_text(Fraction(math.ceil(epsilon * 10_000), 10_000))
 
 

@@ -1,4 +1,5 @@
-"""Compute screen 0, "We have no public file": the command of a scout from a codebook, and a draft from a scout's folder.
+"""Compute screen 0, "We have no public file": the command that scouts the columns of a codebook, and a draft from the folder of
+a scout.
 
 The screen opens only the codebook and the folder of the scout, which are public. The fields of the screen are part of the
 address, so nothing is stored. The names of the private file and of the ledger are only printed in the command.
@@ -58,7 +59,7 @@ class Start:
 
     @property
     def into(self) -> Path:
-        """The folder that holds the folder of the configuration."""
+        """The folder that contains the folder of the configuration."""
         return self.config.parent.parent
 
     @property

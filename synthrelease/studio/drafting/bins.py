@@ -1,4 +1,4 @@
-"""Choose bins with round limits for a column of numbers, and the numbers that represent the bins in criteria.
+"""Choose bins with round limits for a column of numbers, and choose the numbers that represent the bins in criteria.
 
 Limits are multiples of 1, 2 or 5 times a power of ten, and no bin is nearly empty. If most rows are in a small part of the
 range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a separate bin.
@@ -108,8 +108,8 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
     Parameters
     ----------
     values, counts : the numbers from the outermost one inward, and the number of rows with each.
-    inside : which numbers are in the bin.
-    outside : how many whole numbers the bin would have beyond the outermost number.
+    inside : for each number, whether it is in the bin.
+    outside : the number of whole numbers that the bin would have beyond the outermost number.
     """
     width = float(np.ptp(values[inside])) + 1
     return bool(outside >= width and 2 * counts[0] >= counts[inside].mean())
@@ -205,8 +205,8 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits that make the smallest of three groups as large as possible. If there is only one such limit,
-    return this limit.
+    """Return the two limits that make the smallest of three groups as large as possible. If there is only one limit to choose
+    from, return this limit.
     """
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
@@ -236,7 +236,7 @@ def _plain(value: float) -> float:
 
 
 Ends = tuple[float | None, float | None]
-"""Lowest and highest allowed number of a column; None for an end without a bound."""
+"""The lowest and the highest allowed number of a column; None if there is no bound at this end."""
 
 
 def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)) -> list[str]:
@@ -299,10 +299,10 @@ class NumberFacts:
 
     Attributes
     ----------
-    numbers : representative value of each bin, by label, if this value differs from the default of the bin.
-    step : step of the grid on which exact values are counted; None for the default grid of the bounds.
+    numbers : the representative value of each bin whose value differs from its default, by the label of the bin.
+    step : the step of the grid on which exact values are counted; None for the default grid, which follows from the bounds.
     mean_range, line_range : ranges to which values are clipped for a mean, and for a regression line.
-    spread : standard deviation of the values clipped to `mean_range`.
+    spread : the standard deviation of the values after clipping to `mean_range`.
     """
 
     numbers: Mapping[str, float]
@@ -339,7 +339,8 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return a question about a rare smallest or largest value that changes the mean strongly; empty if there is no such value.
+    """Return a question about a smallest or largest value that is rare but changes the mean strongly; empty if there is no such
+    value.
 
     The smallest and the largest value determine bounds and representative values. So one wrong row can distort means.
     """

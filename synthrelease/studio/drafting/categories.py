@@ -41,7 +41,7 @@ _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnDraft | None:
     """Return the draft of a classification's codes by their first characters, or None.
 
-    The first characters are, for example, the chapter of a diagnosis (I21.4: I), the group of an occupation (2310: 23) or the
+    For example, the first characters state the chapter of a diagnosis (I21.4: I), the group of an occupation (2310: 23) or the
     county of a municipality. Most codes that the public file lacks belong to one of these groups, too.
 
     Returns
@@ -102,8 +102,8 @@ def share_of_frequent(texts: Mapping[str, int]) -> float:
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the frequent codes, the most frequent code first. There are up to 39 frequent codes, each with at least 0.25% of
-    the rows.
+    """Return the frequent codes, the most frequent code first. There are at most 39 frequent codes, and each has at least 0.25%
+    of the rows.
     """
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]

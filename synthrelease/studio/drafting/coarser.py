@@ -34,7 +34,7 @@ class Floor:
     share : smallest share of the public rows in a bin. Neighbouring bins of numbers and rare codes are merged until each bin
         has this share.
     most : columns with at most this number of bins are unchanged.
-    least : the smallest share, as words.
+    least : the smallest share, in words.
     """
 
     share: float
@@ -247,7 +247,8 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 
     Parameters
     ----------
-    errors : the share of the associations that a draft of all columns loses, divided by the share that a good draft may lose.
+    errors : the share of the associations that a draft of all columns loses, divided by the share that a good draft may lose at
+        most.
     """
     yield n_columns
     size = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
@@ -277,5 +278,5 @@ def fewer(
 
 
 def what_stays(size: int, columns: int, how: str) -> str:
-    """Return a phrase for the contents of a smaller draft: some of the columns, chosen as `how` states, or coarser bins."""
+    """Return a phrase that says what a smaller draft contains: some of the columns, chosen as `how` states, or coarser bins."""
     return f"{size} of the {columns} columns{how}" if size < columns else "coarser bins"

@@ -168,7 +168,7 @@ class ColumnDraft:
 
     Attributes
     ----------
-    name, source : name of the column in the release, and name of its column in the file.
+    name, source : name of the column in the release, and name of the column of the file from which it comes.
     kind : "integer", "real", "code" or "category".
     remark : a remark for the steward.
     description : description from the codebook.
@@ -227,7 +227,7 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Return a draft of a column with its description, its missing values and these settings."""
+        """Return a draft with these settings, and with the description and the missing values of the column."""
         return cls(
             source=answers.source,
             description=answers.entry.description,
@@ -258,7 +258,7 @@ class ColumnDraft:
 
     @property
     def numbers_of_bins(self) -> dict[str, float]:
-        """The representative value of each coarse bin that differs from its default, by the label of the bin."""
+        """The representative value of each coarse bin whose value differs from its default, by the label of the bin."""
         labels = [interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)]
         return {label: self.facts.numbers[label] for label in labels if label in self.facts.numbers} if self.facts else {}
 
@@ -294,10 +294,11 @@ class LeftOut:
     Attributes
     ----------
     source : name of the column in the file.
-    because : the reason, as a clause.
+    because : the reason for leaving the column out, as a clause.
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
         0.
-    besides : phrase that names a value, such as 0, whose rows `because` and the two numbers do not count; otherwise empty.
+    besides : a phrase that names a value, such as 0. The rows with this value are not counted in `because` and in the two
+        numbers. Empty if there is no such value.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
 
@@ -351,7 +352,7 @@ class Answers:
         return replace(answers, missing_values=(*answers.missing_values, *unseen))
 
     def without(self, missing: Collection[str]) -> Answers:
-        """Return the answers, with further strings counted as missing."""
+        """Return the answers, with these further strings treated as missing."""
         return replace(
             self,
             texts={text: times for text, times in self.texts.items() if text not in missing},
@@ -454,7 +455,7 @@ class AskedFor:
 
         Raises
         ------
-        InputError : when both lists are given, the file lacks a named column, or no column remains.
+        InputError : when both lists are given, when the file lacks a named column, or when no column remains.
         """
         if self.only is not None and self.leave_out:
             raise InputError("expected --only or --leave-out, found both. Use only one of the two options.")
@@ -678,7 +679,7 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
     """Return the values of a key, such as 0 or 99999, that stand for a missing key. Each of these values has far more rows than
-    any person.
+    any person can have.
 
     Parameters
     ----------
@@ -800,7 +801,9 @@ def _widths(answers: Answers) -> set[int]:
 # Columns with the same information in every row of the public file, of which one is enough.
 
 LEAST = 5
-"""A column counts only if its second most frequent bin has this number of rows. Nearly constant columns agree by chance."""
+"""A column counts only if its second most frequent bin has at least this number of rows. Nearly constant columns agree by
+chance.
+"""
 
 SOME = 1_000
 """The number of rows that are compared before all rows. Most pairs of columns already differ in them."""

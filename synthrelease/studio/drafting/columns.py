@@ -1,4 +1,6 @@
-"""Draft each column of a public file as its probable kind: dates, numbers, codes, categories or a weight; or leave it out."""
+"""Draft each column of a public file as its probable kind (dates, numbers, codes, categories or a weight), or leave the column
+out.
+"""
 
 from __future__ import annotations
 
@@ -712,7 +714,7 @@ class DateColumn:
     ----------
     answers : the column.
     format : the format of the dates of the column, as in `strptime`.
-    days : (n_rows,) ordinal of each date (1 for 1 January of year 1); -1 if the row has no date.
+    days : (n_rows,) ordinal of the date of each row (1 for 1 January of year 1); -1 if the row has no date.
     """
 
     answers: Answers
@@ -1226,7 +1228,7 @@ def with_areas(
 
     Parameters
     ----------
-    request : value of --areas.
+    request : the value of the option --areas.
     """
     *larger, smallest = areas_asked(request, file)
     rest = [replace(column, doubt="") if column.source in larger else column for column in columns if column.source != smallest]

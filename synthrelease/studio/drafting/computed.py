@@ -55,7 +55,7 @@ def _in_same_order(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:
-    """Return a question for each column that two or three other columns determine in 99% of the rows, by name.
+    """Return, by name, a question for each column that two or three other columns determine in 99% of the rows.
 
     A sum has two or three terms, such as wage + capital. A product or a ratio has two factors, such as weight / height^2.
     Decimals may be rounded.

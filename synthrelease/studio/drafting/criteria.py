@@ -54,8 +54,9 @@ which the cost of the criteria is compared with the epsilon that is left for the
 """
 _ROOM = 1.25  # The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file
 MOST_OF_FIGURE = 0.25
-"""The largest ratio of a threshold to the statistic whose error the threshold limits. Above it, the criterion promises
-little."""
+"""The largest ratio of a threshold to the statistic whose error the threshold limits. Above this ratio, the criterion promises
+little.
+"""
 MOST_OF_INDEPENDENT = 0.5
 """The largest ratio of a threshold to the value of independent columns, in a criterion about the associations of one column."""
 # A criterion with own values is preferred unless its threshold exceeds 3 times the threshold of the criterion with bins.
@@ -73,9 +74,9 @@ class AcceptanceDraft:
     criteria : the drafted criteria.
     groups : for each column of numbers by which criteria compare groups, the limits between the groups.
     left_out : for each criterion that is not drafted, its name, a colon and the reason.
-    lost : pairs of associated columns whose association fits of the draft lose.
-    faint : lost pairs that are associated in few rows only.
-    kept : sentences on the share of the associations that fits preserve, for the plan and the card.
+    lost : pairs of associated columns whose association is lost in fits of the draft.
+    faint : the lost pairs whose columns are associated in only a few rows.
+    kept : sentences for the plan and the card, on the share of the associations that fits preserve.
     """
 
     criteria: tuple[CriterionDraft, ...]
@@ -99,7 +100,8 @@ class DraftStanding:
     ----------
     bins : largest error of a bin of a single column in the median fit, as a share of the rows.
     judged : whether the draft has a criterion about pairs of columns that independent columns fail.
-    kept : the associations in one half of the public file that are preserved by fits to the other half; None if a fit fails.
+    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half; None if
+        a fit fails.
     """
 
     bins: float
@@ -316,7 +318,7 @@ def _settled(
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """Return a criterion with the unit of its values added to its remark, if they have a unit."""
+    """Return the criterion. If its values have a unit, the unit is added to its remark."""
     criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; below 0, the criterion is met with a margin" if criterion.best_figure < 0 else ""
@@ -454,7 +456,9 @@ def rounded_up(value: float) -> float:
 LEAST_EXPECTED = 50
 """A rule is suggested for a pair of values without rows only if independent columns would have this many rows with the pair."""
 SURE = 0.01
-"""A rule is suggested if independent columns would break it in at least this share of rows; fewer may be missing by chance."""
+"""A rule is suggested if independent columns would break it in at least this share of the rows. If the share is smaller, such
+rows may be missing by chance.
+"""
 MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """The largest number of characters of a list of categories in a rule. Longer lists are divided into several rules."""

@@ -102,7 +102,7 @@ from synthrelease.studio.rehearsal.plan_race import (
 )
 
 SEED = 2014
-"""Seed of all fits. So the draft of a file is the same each time."""
+"""Seed of all fits. So a file gives the same draft each time."""
 
 MEANS, _OF_SAMPLING = Fraction(1, 10), 0.5
 """The largest epsilon for all directly measured means, and the ratio of noise to sampling error at which these means are
@@ -170,8 +170,8 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
 
     Raises
     ------
-    InputError : when the name is invalid, `unit` names no column, a file cannot be read or lacks a requested column, fewer than
-        two columns can be released, or no draft is better than independent columns.
+    InputError : when the name is invalid, when `unit` names no column, when a file cannot be read or lacks a requested column,
+        when fewer than two columns can be released, or when no draft is better than independent columns.
     """
     subject = read_subject(request, Voice(progress))
     try:
@@ -232,12 +232,13 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def every_way(best: Tried) -> list[Raced]:
-    """Return the plans with other measuring methods that were tried beside a draft."""
+    """Return the plans with other measuring methods that were tried in addition to a draft."""
     return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
 
 
 def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
-    """Return a draft with delta 0 that costs no more epsilon and preserves as much as a draft with delta; None without one.
+    """Return a draft with delta 0 that costs no more epsilon and preserves as much as the given draft with delta; None if there
+    is no such draft.
 
     With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
     """
@@ -284,7 +285,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
 
     Raises
     ------
-    InputError : when the request is invalid, the file cannot be read, or fewer than two columns can be released.
+    InputError : when the request is invalid, when the file cannot be read, or when fewer than two columns can be released.
     """
     # check the request against the header of the file
     name, public, table, key = request.name, request.public, request.table, request.key
@@ -361,7 +362,7 @@ class Ground:
     Attributes
     ----------
     subject : the columns that could be loaded.
-    choices : the rules that the public file suggests, and other choices that follow from its rows.
+    choices : the rules that the public file suggests, and the other choices that follow from its rows.
     race : comparison of plans.
     table : counts of the rows of the public file in the drafted bins.
     pairs : associations of all pairs of columns in these bins.
@@ -502,7 +503,9 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
 
 
 def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Counts] | None:
-    """Load the columns, and merge the counts of narrower bins. None if the columns differ, or a bin divides a narrower bin."""
+    """Load the columns, and merge the counts of narrower bins. Return None if the columns differ, or if a bin divides a
+    narrower bin.
+    """
     if narrower is None or [c.name for c in subject.wide] != [c.name for c in narrower.subject.columns]:
         return None
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
@@ -630,9 +633,9 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
     measured.
 
     The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
-    sampling error. One noise for m sums of n rows, each within a range r, has the standard deviation sqrt((m + 1) (m + 2) / 3)
-    r / epsilon (theory 9.18, one noise for many numbers). It is compared with sqrt(n) times the standard deviation of the
-    column.
+    sampling error. If m sums of n rows, each within a range r, share one noise vector, the noise of each sum has the standard
+    deviation sqrt((m + 1) (m + 2) / 3) r / epsilon (theory 9.18, one noise for many numbers). It is compared with sqrt(n) times
+    the standard deviation of the column.
     """
     columns = with_means(subject.columns)
     facts, n_sums = [column.facts for column in columns if column.facts], sum(1 + column.keeps_missing for column in columns)
@@ -711,9 +714,9 @@ class Tried:
     ground : the counts on which the draft is based.
     choices : generator, tables, rules and budget.
     acceptance : the drafted criteria, with thresholds that the fits reach.
-    standing : how good the fits are.
+    standing : the quality of the fits.
     raced : the plan.
-    others : epsilon of everything except the tables.
+    others : the epsilon of all parts except the tables.
     at_aimed : share of the associations that a draft at the desired epsilon preserves, if this draft has a larger epsilon.
     strengths : strengths of the associations if the smallest areas are among the columns; otherwise None.
     """
@@ -829,7 +832,7 @@ class Candidate:
     ----------
     ground : counts in these bins.
     raced : the plan.
-    least : words for the smallest number of rows of a wider bin; empty for the first bins.
+    least : the smallest number of rows of a wider bin, in words; empty for the first bins.
     """
 
     ground: Ground

@@ -77,7 +77,7 @@ class Adopted:
     ----------
     path : path of the configuration.
     changes : the changed settings, in words.
-    before : cost of the release before the change.
+    before : the cost of the release before the change.
     spec : the specification after the change.
     """
 
@@ -260,7 +260,7 @@ class LeftOutOf:
     Attributes
     ----------
     paths : paths of the configuration and of the acceptance file.
-    taken : descriptions of the removed parts, and of the parts that stay without the columns.
+    taken : descriptions of the parts that were removed, and of the parts that stay but no longer name the columns.
     to_look_at : sentences on what the steward should check.
     before, after : cost of the release before and after the change.
     """
@@ -287,7 +287,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
 
     Raises
     ------
-    InputError : when the release has no such column, or when a setting with the name of the column needs a decision.
+    InputError : when the release has no such column, or when the steward must decide about a setting that names the column.
     SpecError : when the files cannot be loaded before or after the change.
     OutputError : when the layout of a file cannot be edited, or a file cannot be written.
     """
@@ -364,7 +364,7 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
 class _References:
     """A search for all settings in the two files that name given columns, with the change to each setting.
 
-    The fields of criteria state which settings name columns, and how (`settings.base.NamesColumns`).
+    The annotations of the fields state which settings name columns, and how (`settings.base.NamesColumns`).
     """
 
     def __init__(self, gone: Collection[str], configuration: Mapping[str, Any], acceptance: Mapping[str, Any]):
@@ -742,8 +742,8 @@ class FilledNumbers:
     Attributes
     ----------
     path : path of the configuration.
-    added : for the name of each column, the new representative values by bin.
-    removed : number of removed values, whose bins no longer exist.
+    added : for each column by name, the new representative values by bin.
+    removed : the number of removed values. The bins of these values no longer exist.
     """
 
     path: Path
@@ -871,7 +871,8 @@ def criterion_edits(
     spec : the specification.
     acceptance : contents of the acceptance file.
     kind : kind of criterion, one of `ASKED_FOR`.
-    columns : the column that the criterion is about, followed by the other columns of its table, or by the columns to group by.
+    columns : the column that the criterion is about, followed by the other columns of its table or by the columns that form
+        groups.
     threshold, epsilon : numbers as texts.
     value : label of the column, for a kind about the frequency of a value.
     reason : reason for the criterion.
@@ -925,8 +926,8 @@ class Guesses:
 
     Attributes
     ----------
-    because : for the name of each column in the file, the remark on its kind.
-    doubtful : for some of the columns, the question about the kind.
+    because : for each column by its name in the file, the remark on its kind.
+    doubtful : for each column of doubtful kind, the question about this kind.
     left_out : columns of the file that a draft leaves out, with the reason.
     dates : names of the columns of the file that hold dates.
     """
@@ -1001,7 +1002,7 @@ def bring_back(
 
     Raises
     ------
-    InputError : when the column is released already, is a key, or cannot be of this kind.
+    InputError : when the column is already released, when it is a key, or when its values cannot be of this kind.
     """
     if source not in file.columns or any(source in column.sources for column in spec.schema.columns):
         raise InputError(f"expected a column of the public file that is left out, found {source!r}.")

@@ -45,7 +45,8 @@ class MembersDraft:
     covered : share of the roots with at most `most` members.
     columns, left_out : drafted columns of a member, and columns that are left out with the reason.
     rules : suggested rules about a single member.
-    missing_keys, with_these : texts of the key that identify no root, and number of members' rows with one of them.
+    missing_keys, with_these : the texts of the key that identify no root, and the number of members' rows with one of these
+        texts.
     """
 
     source: Source
@@ -106,8 +107,8 @@ def read_members(
 
     Raises
     ------
-    InputError : when a file cannot be read or lacks the key, when the two files differ in delimiter, encoding or decimal mark,
-        or when no column of members can be released.
+    InputError : when a file cannot be read or lacks the key, when the two files have different delimiters, encodings or decimal
+        marks, or when no column of members can be released.
     """
     # read the files, and decide which columns belong to roots and which to members
     roots, own_file = read_public_tables(public, members, table, book.positions)

@@ -104,7 +104,7 @@ class AreasDraft:
 
     Attributes
     ----------
-    levels : drafted columns of the larger areas, the largest first.
+    levels : the drafted columns of the larger areas. The column of the largest areas comes first.
     column : column of the smallest areas, with a code for each area and the larger areas in its codelist.
     """
 
@@ -122,7 +122,7 @@ class AreasDraft:
 
         Parameters
         ----------
-        request : value of --areas, such as "region > municipality".
+        request : the value of the option --areas, such as "region > municipality".
         file : the public file.
         answers : the column of the smallest areas.
         columns : drafted columns without the smallest areas.
@@ -231,7 +231,7 @@ class AreaTables(NamedTuple):
 
     Attributes
     ----------
-    wanted : the generator's setting `wanted`: the wanted relative error of a mean cell at each level, as a text.
+    wanted : the setting `wanted` of the generator, as a text: the wanted relative error of an average cell at each level.
     shares : share of the budget for each table, by the names of its columns.
     """
 
@@ -281,11 +281,11 @@ class AreaTables(NamedTuple):
 
 
 def areas_asked(request: str, file: PublicFile) -> list[str]:
-    """Return the names of the columns that --areas states, the largest areas first.
+    """Return the names of the columns in the option --areas. The column of the largest areas comes first.
 
     Raises
     ------
-    InputError : when a name is no column of the file, occurs twice, or is the only one.
+    InputError : when a name is no column of the file, when a name occurs twice, or when there is only one name.
     """
     sources = [source.strip() for source in request.split(WITHIN)]
     if unknown := [source for source in sources if source not in file.columns]:
@@ -320,7 +320,8 @@ class MarksDraft:
     ----------
     groups : for each new column, by its name, the names of the indicator columns that it combines.
     yes : label of the rare category of each indicator.
-    n_before, n_lost : how many pairs of columns lose their association in fits of the draft, without and with the new columns.
+    n_before, n_lost : the numbers of pairs of columns whose association is lost in fits of the draft, without and with the new
+        columns.
     """
 
     groups: Mapping[str, tuple[str, ...]]
@@ -344,8 +345,8 @@ class MarksDraft:
 
     @property
     def only_measured(self) -> str:
-        """Return the tables of single indicators. These tables are measured for readers. In the model, they would cause a loss
-        of pairs (docs/appendix/benchmarks.md).
+        """Return the tables of single indicators. These tables are measured for readers. If they were part of the model,
+        associations of pairs would be lost (docs/appendix/benchmarks.md).
         """
         return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
@@ -459,7 +460,8 @@ class UnitAnswer:
         is never used: its smallest values would be released too often.
     varying : columns in which rows of a person differ. Each comes with the share of a person's later rows that have a new
         value.
-    without_key, later : number of public rows without a key, and number of rows beyond the released rows of each person.
+    without_key, later : the number of public rows without a key, and the number of public rows that exceed the released rows of
+        their person.
     missing_keys, with_these : texts of the key that stand for unknown persons, and number of public rows with one of them.
     """
 
@@ -494,11 +496,11 @@ class UnitAnswer:
 
     @classmethod
     def of(cls, request: str, names: Collection[str]) -> UnitAnswer:
-        """Return the answer for a value of --unit: `row`, `KEY` or `KEY:3`.
+        """Return the answer that a value of the option --unit states: `row`, `KEY` or `KEY:3`.
 
         Parameters
         ----------
-        request : value of --unit.
+        request : the value of the option --unit.
         names : names of the columns of the file.
 
         Raises

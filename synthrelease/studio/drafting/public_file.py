@@ -73,12 +73,13 @@ class PublicFile:
     ----------
     name : name of the file or table, for messages.
     source : place of the file or table.
-    input : settings with which the file was read. The delimiter, encoding and decimal mark of a CSV file are recognised.
+    input : the settings with which the file was read. For a CSV file, these are the delimiter, the encoding and the decimal
+        mark that were recognised.
     n_rows : number of rows.
     columns : for each column, in the order of the file, how often each text occurs; None stands for a null. Numbers have
         decimal points.
     notes : labels and missing values that the file itself states for each column; empty for formats without labels.
-    unreadable : for each column of a type that cannot be read, such as lists or pictures, the reason.
+    unreadable : the reason for each column whose type cannot be read, such as lists or pictures.
     not_wanted : columns that were not read, because the user excluded them or because the header does not name them uniquely.
     """
 
@@ -125,7 +126,7 @@ def read_public_file(
     ----------
     path : a file, a folder of Parquet or CSV files, or the URI of a database.
     table : name of the table in a database, or record type in a hierarchical file.
-    wanted : the columns to read.
+    wanted : the names of the columns to read.
     positions : positions of the columns in a file of fixed width.
 
     Raises
@@ -161,7 +162,7 @@ def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTa
 
     Raises
     ------
-    InputError : when the file or table does not exist, its first line is no header, or it has one column.
+    InputError : when the file or table does not exist, when its first line is no header, or when it has only one column.
     """
     source = Source.of(path, table)
     _, names = told_of(lambda: _layout(source, positions), f"{source}: ")
@@ -443,7 +444,7 @@ class PublicBins:
     Attributes
     ----------
     rows : (n_bins,) number of rows in each bin of the first alternative, without the bin of missing values.
-    gaps : number of rows without a value.
+    gaps : the number of rows without a value.
     others : number of rows outside the bounds or categories, which are excluded.
     grouping : errors of the representative values; None for categories and dates.
     places : (n_places,) possible limits of bins, increasing; empty for categories and dates.
@@ -749,7 +750,7 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, with a bin of missing values for columns with many gaps, so that at most 1% of rows are excluded."""
+    """Return the columns. Columns with many missing values get a bin for them, so that at most 1% of the rows are excluded."""
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
     for column in sorted(with_few, key=lambda column: column.missing_rows):
@@ -797,7 +798,7 @@ class Order:
     unlike : difference of neighbouring values in other columns, relative to the difference of any two values. The value is near
         0 if the order has a meaning, and about 1 if the order has none. Each column counts by the variance that the values
         explain; None if no column counts.
-    witnesses : number of columns that count.
+    witnesses : the number of columns that count in `unlike`.
     of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
         order, as the sizes and the numbers of schools do. Then similar neighbours are no evidence that the order has a meaning.
     tells : name of a column that has one value for each of these values, but in no order; otherwise empty.

@@ -50,7 +50,7 @@ class ScoutedDraft:
     Attributes
     ----------
     configuration, acceptance : paths of the two files.
-    columns : name of each column of the scout, with its number of bins or the reason why it is left out.
+    columns : for each column of the scout by name, its number of bins, or the reason why it is left out.
     threshold : threshold for the mean error of tables of two columns, as a share of the rows.
     """
 
@@ -71,9 +71,9 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
 
     Raises
     ------
-    InputError : when the folder does not pass `verify`, fewer than two columns have two bins, or the measured dependence of the
-        columns is within its noise.
-    OutputError : when one of the files exists.
+    InputError : when the folder does not pass `verify`, when fewer than two columns have at least two bins, or when the
+        measured dependence of the columns is within its noise.
+    OutputError : when one of the files already exists.
     """
     document, content = read_scout(folder)
     figure = document.dependence

@@ -109,7 +109,7 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
 def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
     """Return a column in the table [columns], with its question above and its remark behind.
 
-    A long column has a line for each setting. Others have one line.
+    A column with long settings has a line for each setting. Other columns have one line.
     """
     remark = f"{column.remark}; missing in {so_many(column.missing_rows, 'row')}" if column.keeps_missing else column.remark
     # a table in the table, because tomlkit cannot change an inline table with dotted keys
@@ -226,7 +226,7 @@ class Voice:
         self.progress(doing)
 
     def patiently(self, doing: str) -> None:
-        """Report the current step if nothing was reported for four seconds."""
+        """Report the current step if nothing was reported in the last four seconds."""
         if time.monotonic() - self.last > _PATIENCE:
             self.say(doing)
 
@@ -242,7 +242,7 @@ class Subject:
     columns, left_out : drafted columns, and columns that are left out with the reason.
     voice : reporter of progress.
     unit : how rows belong to persons; None if the steward has not said it.
-    promise : epsilon, delta and important columns that the steward asked for.
+    promise : the epsilon, the delta and the important columns that the steward requested.
     members : drafted columns of the second of two linked tables; None if there is no second table.
     areas : areas within areas; None if there are none.
     question : which columns matter, if the file has more columns than a draft; otherwise empty.
@@ -293,7 +293,8 @@ class Draft:
     columns, left_out : drafted columns, and columns that are left out with the reason.
     criteria : the drafted criteria.
     n_rows : number of rows of the public file.
-    n_used : number of records that a release of the public file would use: of roots, or of the released rows of persons.
+    n_used : the number of records that a release of the public file would use. The records are roots, or the released rows of
+        persons.
     source : name of the public file.
     codelists : texts of long codelists, by path relative to the configuration.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.

@@ -48,7 +48,7 @@ class Edit:
     ----------
     path : path of the value. The index after the last table of a list of tables adds a table.
     toml : the new value as TOML; None to remove the value.
-    remark : comment behind a new key.
+    remark : the comment after a new key, on the same line.
     """
 
     path: Path_
@@ -269,7 +269,7 @@ def written_as(old: bytes, text: str) -> bytes:
 
 
 NOT_WRITTEN = "the following mistakes, and nothing was written"
-"""The beginning of the message when changed files cannot be loaded. The mistakes follow."""
+"""The beginning of the message when changed files cannot be loaded. The list of mistakes follows it."""
 
 
 def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
@@ -341,7 +341,7 @@ WIDTH = 120
 
 
 def formula(text: str, *, lines: bool = False) -> str:
-    """Return a formula as TOML. A long formula, or any formula if `lines` is true, is a multi-line text."""
+    """Return a formula as TOML. The formula is a multi-line text if it is long or if `lines` is true."""
     if len(text) < WIDTH - len('tables = ""') and not lines:
         return toml(text)
     return "\n".join(['"""', textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), '"""'])

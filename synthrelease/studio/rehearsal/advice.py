@@ -44,7 +44,7 @@ class CriterionAdvice:
 
     Attributes
     ----------
-    epsilon, threshold : as planned.
+    epsilon, threshold : the planned values.
     noise_sd : standard deviation of the noise, with the median sensitivity of the attempts; None if the value of the criterion
         has no noise.
     figure : median of the exact criterion values for the candidates of the shortlist; None without candidates.
@@ -90,7 +90,7 @@ class Outlook:
     typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
     nothing : mean probability that no table is accepted.
     nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
-    fits : number of private fits behind these values; 1 if rounds share no fit, or if no fit has enough attempts.
+    fits : the number of private fits from which these values come; 1 if rounds share no fit, or if no fit has enough attempts.
     unlucky : number of fits whose share of accepted attempts is less than a tenth of the average share over all fits. A few
         such fits make the mean number of rounds large although nearly every release needs few rounds.
     """
@@ -115,7 +115,7 @@ def criterion_advice(
     Parameters
     ----------
     attempts : attempts of the shortlist at the planned budget, or of all configurations if the shortlist is empty.
-    level : wanted bound on the probability of false acceptance and false rejection, in (0, 1/2).
+    level : the wanted bound on the probability of false acceptance and on the probability of false rejection, in (0, 1/2).
     noises : the noise that criterion values share after acceptance, by the name of the criterion.
     """
     return tuple(
@@ -200,7 +200,7 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Compute the expected result of a release from these attempts of the shortlist; None without attempts.
+    """Compute the expected result of a release from these attempts of the shortlist. The result is None without attempts.
 
     Parameters
     ----------
@@ -458,7 +458,7 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """The expected results of the chosen plan. The results come from new attempts that had no influence on the choice.
+    """The expected results of the chosen plan. They come from new attempts that had no influence on the choice of the plan.
 
     Attributes
     ----------
@@ -487,10 +487,10 @@ class Proposal:
 
     Attributes
     ----------
-    wanted : the largest probability that no table is found, as the steward wants it.
+    wanted : the largest probability that no table is found that the steward accepts.
     offers : the offer for every tried generation budget, the smallest budget first.
     chosen : the cheapest offer; None if no offer finds a table often enough.
-    judgement : the expected results of the chosen offer. The judgement is None without a choice, or if there was no time left.
+    judgement : the expected results of the chosen offer. None if no offer was chosen, or if there was no time left.
     without_limit : epsilon of a release with the chosen budget and no limit on its rounds. The rounds then cost twice the
         epsilon of one round.
     """
@@ -508,8 +508,8 @@ class Proposal:
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
-    """Return the offer with the smallest total. Of equal offers, the first is returned. The result is None if no offer has a
-    distribution.
+    """Return the offer with the smallest total. If several offers have the same smallest total, return the first of them. The
+    result is None if no offer has a distribution.
     """
     return min((offer for offer in offers if offer.total is not None), key=lambda offer: offer.total or 0, default=None)
 
@@ -526,16 +526,16 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # budget nor the distribution.
 
 CHOOSING, JUDGING = 1_000, 2_000
-"""First number of the attempts that choose the number of rounds, and of the attempts that test the plan. Attempts of the race
-have smaller numbers.
+"""The first number of the attempts that choose the number of rounds, and the first number of the attempts that test the plan.
+The attempts of the race have smaller numbers.
 """
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
 JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
-"""Names of two phases in the progress display."""
+"""The names of two phases in the progress display."""
 
 PER_FIT = 4
-"""Number of attempts with the same private fit, made with different configurations."""
+"""Number of attempts that share a private fit. These attempts have different configurations."""
 
 # Step from the cheapest budget to the neighbouring budgets that are tried, as a share of the planned budget.
 _STEP = Fraction(1, 8)

@@ -66,15 +66,16 @@ _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One part of the budget: a table, a group of tables, or the sums with one shared noise, as a term of a setting.
+    """One part of the budget: a table, a group of tables, or sums that share one noise vector. Each part is a term of a
+    setting.
 
     Attributes
     ----------
     place : the index of the term in its setting.
-    texts : the terms that follow the weight in the setting: one table, one sum, or several sums that share one noise.
+    texts : the terms that follow the weight in the setting: one table, one sum, or several sums that share one noise vector.
     number : the number of tables.
-    kept : whether the part keeps its budget. A part keeps its budget if it contains the design weight or the random groups of
-        clusters, because readers use these columns and no criterion judges them.
+    kept : whether the budget of the part stays unchanged. This is so if the part contains the design weight or the random
+        groups of clusters, because readers use these columns and no criterion judges them.
     """
 
     field: Field
@@ -105,7 +106,7 @@ class Allocation:
 
     @property
     def whole(self) -> Fraction:
-        """Return the sum of the weights of all tables and of all noises of sums."""
+        """Return the sum of the weights of all tables and of all noise vectors of sums."""
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
@@ -229,7 +230,7 @@ class Divisible:
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
 
     def in_budgets(self, allocation: Allocation) -> Allocation:
-        """Return the allocation in which each weight is the budget of one table, or of one noise of sums."""
+        """Return the allocation in which each weight is the budget of one table, or of one noise vector of sums."""
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
@@ -251,8 +252,8 @@ class Divisible:
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification in which each table, and each noise of sums, has its weight as its budget. The total is not
-        adjusted.
+        """Return the specification in which each table, and each noise vector of sums, has its weight as its budget. The total
+        is not adjusted.
         """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
@@ -294,7 +295,7 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return what a generator measures. The result is the kind of its noise, and its settings of tables and sums."""
+    """Return what a generator measures: the kind of its noise, and its settings of tables and sums."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
@@ -495,11 +496,11 @@ class SlopesOfParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """The result of one round.
+    """The result of one try: one round on one population.
 
     Attributes
     ----------
-    population, number : the number of the table and the number of the noise.
+    population, number : the number of the population and the number of the noise.
     excess : the smallest slack minus the margin of the joint test, divided by the scale of the noise of the test; -inf without
         a candidate.
     good : whether every criterion value, without noise, is at or below its threshold.
@@ -554,7 +555,7 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
-    """Return the slack of every criterion, and for ratios the slack of every bin.
+    """Return the slack of every criterion. For a criterion on ratios, return the slack of every bin instead.
 
     The slack of a criterion on ratios is the smallest slack of all bins. In a bin whose slack is not the smallest, small noise
     does not change the slack of the criterion, but large noise does. The slack of the bin falls in proportion to the noise of
@@ -630,7 +631,8 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
 
 
 POPULATIONS = 4
-"""Populations for choosing: the public file and three other populations. The same number of new populations judge the choice.
+"""The number of populations for choosing an allocation: the public file and three other populations. The choice is judged on
+the same number of new populations.
 """
 
 _PER_POPULATION = 4  # Number of tries of every allocation in a stage, on each population
@@ -654,7 +656,7 @@ class AllocationOutcome:
     chosen : the chosen allocation, which may be the allocation of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public file
         (as_is) and on the other populations.
-    steps : number of steps to other weights; 0 if only the first weights were tried.
+    steps : the number of steps to other weights; 0 if only the first weights were tried.
     """
 
     divisible: Divisible

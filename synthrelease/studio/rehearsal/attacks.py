@@ -34,7 +34,7 @@ from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, clopper_
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
-"""Largest probability that an attack seems to contradict a true claim."""
+"""The largest probability with which an attack may seem to contradict a true claim."""
 
 HALVES = 3
 """Number of random halves of the file. The attacks on persons use releases of these halves."""
@@ -131,7 +131,8 @@ def contradicts(attack: MembershipTable) -> bool:
 
 
 def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
-    """Return the largest probability of a right guess between two equally likely files: 1 - (1 - delta) / (1 + e^epsilon).
+    """Return the largest probability of guessing right which of two equally likely files was used: 1 - (1 - delta) / (1 +
+    e^epsilon).
 
     Source: Kairouz, Oh and Viswanath (2015), The Composition Theorem for Differential Privacy, Theorem 2.1.
 
@@ -144,8 +145,8 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
 
 
 def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the intruder knows of every person. If the intruder would know all columns, the column with the
-    most bins is left for guessing.
+    """Return the columns that the intruder knows of every person. If these were all columns, the intruder does not know the
+    column with the most bins, so that there is something to guess.
     """
     sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
     known = [name for name in sizes if name in quasi_identifiers]
@@ -190,11 +191,11 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
     Parameters
     ----------
     index : index of the configuration.
-    number : number of this pair of fits. The number determines the noise of the fits.
+    number : the number of this pair of fits, which determines their noise.
 
     Privacy
     -------
-    None: all is computed from public rows.
+    Costs nothing: everything is computed from public rows.
     """
     spec, seed = trials.spec, trials.seed
     imagined = SeededEntropy(seed, 4, index, number).generator()
@@ -343,7 +344,7 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
     Privacy
     -------
-    None: all is computed from public rows.
+    Costs nothing: everything is computed from public rows.
     """
     names, total = trials.spec.schema.names, trials.counts.total
     entropy = SeededEntropy(trials.seed, 5, index, number)

@@ -42,10 +42,10 @@ class AttemptResult:
     ----------
     configuration, number : index of the configuration in the space, and number of the attempt among the attempts of this
         configuration.
-    generation : budget of the fit of the generator.
-    accepted : whether the candidate was accepted, with noise, as in a release.
+    generation : the budget of the generator's fit.
+    accepted : whether the candidate was accepted by the noisy test, as in a release.
     chance : probability that this candidate is accepted, over the noise of the criterion values.
-    seconds : time of the attempt in the process that ran it.
+    seconds : the time of the attempt in seconds, in the process that ran it.
     figures : for each criterion, its value before noise; None without a candidate or without a value.
     sensitivities : for each criterion, the sensitivity of its value; None if the value has no noise.
     passed : for each criterion, whether its noisy value passes. Under a joint test, it says whether the criterion's slack by
@@ -162,7 +162,7 @@ def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
     """Return the criterion values before noise. Under a joint test, also return the slack of each criterion. The slack is the
-    distance from failing, in units of the sensitivity.
+    distance of a criterion from failing, in units of its sensitivity.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -238,7 +238,7 @@ class BinnedColumns:
     ----------
     schema : the columns, in the order of the table.
     linked : which columns belong to roots and which to members; None without [members].
-    design : the sampling design of the file, for questions with its weight.
+    design : the sampling design of the file, for questions that use its weight.
     """
 
     schema: tuple[PublishedColumn, ...]
@@ -267,7 +267,7 @@ _STAKES = (1.0, 0.5, 0.25)  # Shares of the capital that are bet on every value 
 
 @dataclass(frozen=True, kw_only=True)
 class ShareEstimate:
-    """A share of successes with a confidence interval. Share and interval are in [0, 1]."""
+    """A share of successes with a confidence interval. The share and both ends of the interval are in [0, 1]."""
 
     successes: int
     trials: int
@@ -280,7 +280,7 @@ class ShareEstimate:
 
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEstimate:
-    """Return the interval that holds the true probability with at least the given confidence (Clopper & Pearson, 1934).
+    """Return the interval that contains the true probability with at least the given confidence (Clopper & Pearson, 1934).
 
     Without trials, the interval is [0, 1].
     """
@@ -293,7 +293,8 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return an interval that holds the mean of the expectations of independent values in [0, 1] with at least this confidence.
+    """Return an interval that contains the mean of the expectations of independent values in [0, 1] with at least this
+    confidence.
 
     Let m be the mean of n such values, M the mean of their expectations, and kl the divergence of two coins. Then Pr[m <= x] <=
     exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963, Theorem 1). The ends of the
@@ -410,12 +411,12 @@ class PublicTable:
     counts : the counts of the rows. `PrivateCounts` are refused.
     transformation : the binning of every column, with the representative values of the bins.
     public_because : the reason why the data are public, such as "simulated, see public_data/README.md". The caller is
-        responsible for the reason.
+        responsible for the truth of the reason.
 
     Raises
     ------
     TypeError : if `counts` are not public counts.
-    ValueError : without a reason, without rows, or if the bins are not the bins of the transformation.
+    ValueError : if there is no reason, if there are no rows, or if the bins are not the bins of the transformation.
     """
 
     counts: Counts
@@ -452,7 +453,7 @@ class PublicTable:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return self.counts.total
 
     @property
@@ -460,7 +461,9 @@ class PublicTable:
         return self.counts.layout.columns
 
     def indices(self, role: str, names: Iterable[str]) -> tuple[int, ...]:
-        """Positions of columns. Raises ValueError if a name is unknown or repeated; `role` is used in the message."""
+        """Return the positions of these columns. Raises ValueError if a name is unknown or repeated; `role` is used in the
+        message.
+        """
         names = tuple(names)
         for name in names:
             if name not in self.columns:

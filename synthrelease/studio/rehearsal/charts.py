@@ -44,8 +44,8 @@ def _intervals(
     limit: float,
     limit_name: str,
 ) -> Markup:
-    """Return a chart with one line for each label, the first label on top: an interval with a dot. One limit is common to all
-    lines.
+    """Return a chart with one line for each label, the first label on top: an interval with a dot. All lines have the same
+    limit.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Conclusion:
     unit : "rows", "share" or the unit of a mean.
     public : the answer of the public file, on the released bins; None if there is no answer.
     candidates : the answers of some candidates; None for a candidate without any row for the question.
-    why : the reason if there is no answer; otherwise empty.
+    why : the reason why there is no answer; empty if there is one.
     """
 
     question: str
@@ -73,7 +73,9 @@ class Conclusion:
 def conclusions(
     asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
-    """Return the answers to each question from the public file and from candidates, on the bins of the configuration."""
+    """Return the answers to each question from the public file and from the candidates. All answers use the bins of the
+    configuration.
+    """
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
 
@@ -96,7 +98,7 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""A part of a query: the condition that is asked for, and the conditions of the rows among which it is asked."""
+"""A part of a query: the condition whose rows are counted, and the conditions of the rows among which they are counted."""
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
@@ -138,7 +140,7 @@ def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: C
 
 
 class PublicJudge:
-    """Judges tables against one public original, on the bins of one configuration.
+    """Compares tables with one public original, on the bins of one configuration.
 
     Parameters
     ----------
@@ -231,8 +233,8 @@ class UnguardedPair:
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """Return the associated pairs that no criterion tests and no generator is sure to measure, the strongest first; at most
-    `MOST_TOLD`.
+    """Return at most `MOST_TOLD` associated pairs that no criterion tests and no generator is sure to measure, the strongest
+    first.
 
     Parameters
     ----------
@@ -254,8 +256,8 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """Return the `MOST_PAIRS` strongest pairs, and then at most `MOST_PAIRS` other pairs that the candidates lost. The
-    strongest come first.
+    """Return the `MOST_PAIRS` strongest pairs, followed by at most `MOST_PAIRS` other pairs that the candidates lost. Within
+    each of the two groups, the strongest pairs come first.
     """
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
@@ -406,7 +408,7 @@ class ThresholdProblem:
 def verdicts(
     criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
-    """Return the problems with the threshold of a criterion, as far as public rows show them.
+    """Return the problems of a criterion's threshold that can be found on public rows.
 
     Parameters
     ----------
@@ -456,12 +458,14 @@ class CriterionLook:
 
     Attributes
     ----------
-    figure : criterion value of the typical candidate, which has the median value; NaN if no candidate has a value.
-    offender : the place of the largest error; None if the criterion has no places, or if there is no error.
+    figure : the criterion value of the typical candidate, that is, the candidate with the median value; NaN if no candidate has
+        a value.
+    offender : the place of the largest error of the typical candidate; None if the criterion has no places, or if there is no
+        error.
     places : the places of the largest errors of the candidates, the most frequent first, with the number of candidates.
     yardstick : reference values of the criterion.
     noiseless : the value for a fit without noise; NaN without a value.
-    verdicts : problems of the threshold.
+    verdicts : the problems of the threshold.
     """
 
     figure: float
@@ -482,7 +486,7 @@ class CloserLook:
     candidates : number of inspected candidates.
     criteria : the findings for each criterion, in the order of the specification.
     unguarded : pairs of associated columns that no criterion tests and no generator is sure to measure.
-    verdict : whether the candidates are better than independent columns, and which pairs the candidates lost.
+    verdict : the errors of the candidates compared with independent columns, and the pairs that the candidates lost.
     replaced : share of the rows of one candidate that the projection replaced by copies of other rows; 1 if no row was kept.
     conclusions : the answers to each intended question from the public file and from candidates.
     strengths : strengths of the associations in the public file, for the plan.

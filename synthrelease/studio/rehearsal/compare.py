@@ -49,7 +49,7 @@ METHODS = tuple(BASELINES)
 
 
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
-    """Return the request with each of its methods listed once. If it names no method, the result has all methods.
+    """Return the request with each of its methods listed once. A request that names no method gets all methods.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class BaselineFigures:
     guarantee : "no guarantee", or the nominal guarantee.
     epsilon : the epsilon of the guarantee; None if the method has no guarantee.
     notes : the choices that the method made, and problems of the table.
-    not_made : the reason if the method made no table; otherwise empty.
+    not_made : the reason why the method made no table; empty if it made one.
     figures : for each criterion, the median of its value over the copies, without noise; NaN without a value. Empty without a
         table.
     met : for each criterion, whether this value is within the threshold.
@@ -228,7 +228,7 @@ class MethodComparison:
     ----------
     configuration, tried : index of the configuration whose bins all methods use, and the number of configurations among which
         it was the best.
-    methods : the release first, then the methods in the requested order.
+    methods : the results of the release, followed by the results of the methods in the requested order.
     copies, seed : number of tables of each method, and the seed of all draws.
     n_rows : number of rows of the public file that the rules keep.
     """
@@ -312,8 +312,8 @@ def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
 
 
 def share_of_threshold(figure: float, threshold: float) -> float:
-    """Return a criterion value as a share of its threshold; above 1, the threshold is missed. For a threshold of 0, return 0 or
-    infinity.
+    """Return a criterion value as a share of its threshold. A share above 1 means that the threshold is missed. For a threshold
+    of 0, return 0 or infinity.
     """
     if threshold > 0:
         return figure / threshold
@@ -346,8 +346,8 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
 
 
 def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
-    """Return a row for each method with a table: name, epsilon, thresholds met, CPU time, match risk, a share for each
-    criterion.
+    """Return a row for each method that made a table. The row has the name, the epsilon, the thresholds met, the CPU time, the
+    match risk, and for each criterion the share of its threshold.
     """
     criteria = comparison.spec.criteria
     return [

@@ -54,7 +54,7 @@ _BETTER = 0.75  # Tables are exchanged again only if the largest error of a pair
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two columns.
+    """Two columns and the association between them.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class PairTables:
         return [of_pair[index] for index in range(self.n_pairs)]
 
     def apart(self, other: PairTables, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return, for each of the (n_pairs,) pairs, a measure of the difference between its table here and its table in
+        """Return an (n_pairs,) array: for each pair, a measure of the difference between its table here and its table in
         `other`.
         """
         result = np.empty(self.n_pairs)
@@ -157,7 +157,7 @@ def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairT
     ----------
     missing : columns whose last bin is the bin of missing values. Rows with a missing value do not count: two columns are
         missing together because of the questionnaire.
-    counted : the tables of the pairs; None to count them.
+    counted : the tables of the pairs; None to count these tables here.
     """
     names = list(combinations(table.layout.columns, 2))
     of_index = dict[int, Pair]()
@@ -224,7 +224,7 @@ class Purse:
     Attributes
     ----------
     kind : the kind of noise of the tables.
-    cost : an epsilon, or a rho for Gaussian noise.
+    cost : the budget of all tables together: an epsilon, or a rho for Gaussian noise.
     """
 
     kind: type[CountNoise]
@@ -280,7 +280,8 @@ class TellingTables:
     Attributes
     ----------
     tables : the columns of each table.
-    lost : names of strong pairs that a model of these tables loses, and whose own table it cannot contain in addition.
+    lost : the strong pairs that a model of these tables loses, and whose own tables the model cannot contain in addition; each
+        pair is given by the names of its columns.
     faint : pairs that a model of these tables loses and that are associated only in few rows, the strongest first.
     """
 
@@ -475,7 +476,9 @@ class _Search:
         ]
 
     def shows(self, pair: Pair) -> bool:
-        """Return whether the noise of the pair's table would be smaller than its error without it."""
+        """Return whether the noise in the pair's table would be smaller than the error of the model in this table if the table
+        is not measured.
+        """
         own = self._sharing([self.places(pair)])
         share = Fraction(own.weight / (self._present() + own).weight)
         noise = self.purse.noise(share).mean_size * self._cells([self.places(pair)])

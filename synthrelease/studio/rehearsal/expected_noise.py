@@ -37,9 +37,10 @@ class ExpectedAnswer:
     ----------
     question : the question, in words.
     table : the columns of the measured table with the best answer; empty if no table has all columns of the question.
-    cells : number of cells that are added up.
-    off : margin of error of the count of the question, in rows, which holds in 95 of 100 releases; None without a table.
-    why : the reason if there is no expected error; otherwise empty.
+    cells : the number of cells that are added up for the answer.
+    off : the margin of error, in rows, of the number of rows that the question counts. The margin holds in 95 of 100 releases.
+        None without a table.
+    why : the reason why there is no expected error; empty if there is one.
     """
 
     question: str
@@ -114,7 +115,7 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
     Returns
     -------
     ReleaseSpec | None
-        None if no measured table has the columns, or if no budget is enough.
+        None if no measured table has the columns, or if no budget makes the error small enough.
     """
 
     def off(generation: Fraction) -> float:
@@ -148,7 +149,7 @@ class SurveyErrors:
     sampling : error due to drawing clusters (or rows) within strata, as the design does.
     missing : error due to missing answers, which are as frequent as in the public file, by stratum and weight class.
     noise : error due to the noise of the measured table with the best answer; None if no table has the columns.
-    why : the reason if there are no errors; otherwise empty.
+    why : the reason why there are no errors; empty if there are.
     """
 
     question: str

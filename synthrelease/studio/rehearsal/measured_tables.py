@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTable:
-    """A table that the plan measures for any data: each cell is counted with noise.
+    """A table that the plan measures whatever the data are. Each cell is counted with noise.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class MeasuredTable:
     noise: CountNoise
 
     def off(self, cells: int) -> float:
-        """Return the margin of error, in rows, of the sum of `cells` cells, which holds in 95 of 100 releases."""
+        """Return the margin of error, in rows, of the sum of `cells` cells. The margin holds in 95 of 100 releases."""
         noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
         return half_width(noises, np.ones(1), 0.0, LEVEL)
 

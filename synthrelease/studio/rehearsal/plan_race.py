@@ -90,8 +90,8 @@ class Promise:
     ----------
     epsilon : largest epsilon of the whole release; None to let `init` choose.
     pure : whether delta is 0.
-    important : columns whose pairs are measured first and get a criterion, first by their names in the file, later by their
-        names in the release.
+    important : the columns whose pairs are measured first and get a criterion. At first, these are names of columns in the
+        file; later, names of columns in the release.
     """
 
     epsilon: Fraction | None = None
@@ -129,7 +129,7 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget of tables that together cost this epsilon."""
+        """Return the budget of the tables if all tables together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -261,9 +261,9 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Return the pairs for estimating the preserved share, and whether the estimate is possible. The pairs are all pairs,
-        or the pairs with the strongest associations. The estimate is possible if independent columns are clearly farther away
-        than another sample.
+        """Return the pairs from which the preserved share is estimated, and whether this estimate is possible. The pairs are
+        all pairs, or the pairs with the strongest associations. The estimate is possible if independent columns are clearly
+        farther away than another sample.
         """
         index = {pair: place for place, pair in enumerate(self.pairs)}
         strongest = [index[pair] for pair in tied_pairs(self.pairs)[: len(self.columns)]]
@@ -307,7 +307,7 @@ class Comparison:
         return float(mean_square_contingency(valued(counts, *(name in self.missing for name in names))))
 
     def of(self, columns: Sequence[str]) -> Comparison:
-        """Return the comparison for only these columns."""
+        """Return the same comparison for these columns only."""
         if tuple(columns) == self.columns:
             return self
         left, right = (side.project([self.columns.index(name) for name in columns]) for side in self.sides)
@@ -323,8 +323,8 @@ class HeldOut:
     ----------
     fitted : the halves with the rows that a release would use, in the bins of a draft.
     comparison : the halves with the rows to compare with.
-    spread : for every column, (n_wide, n_narrow) shares of the rows of a bin of the draft in the bins of the comparison; None
-        if the bins are the same.
+    spread : for every column, an (n_wide, n_narrow) array: how the rows of each bin of the draft are distributed over the bins
+        of the comparison, as shares. None if the bins are the same.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
     own : the comparison in the bins of the draft, as a reader of the release computes it; None if the bins are the same.
     """
@@ -445,9 +445,10 @@ class HeldOut:
 
         Parameters
         ----------
-        charge : the charge of a fit to one half.
+        charge : the charge for a fit to one half.
         final : whether lost pairs are counted, too.
-        least : share that the generator must preserve to be of use. No further fit is made once all fits are clearly below it.
+        least : the share that the generator must preserve to be of use. No further fit is made once all fits are clearly below
+            it.
         """
         beside, own = self.comparison, self.own
         sample, independent = beside.means
@@ -623,7 +624,7 @@ class PlanRace:
         ----------
         most, above : largest epsilon of the whole release, and a bound that this epsilon must exceed.
         told : the tables; None to search for tables.
-        least : share that a plan must preserve to be of use. If the first plan preserves less, it is returned.
+        least : the share that a plan must preserve to be of use. If the first plan preserves less, it is returned.
         """
         best = self.at(most) if told is None else self.fitted(most, told, least)
         if best.share < least:
@@ -656,7 +657,7 @@ class PlanRace:
         return self._raced[total]
 
     def next_cheaper(self, total: Fraction) -> Fraction | None:
-        """Return the next smaller epsilon to try; None without one."""
+        """Return the next smaller epsilon to try; None if there is none."""
         lower = [other for other in _TOTALS if other < total and other >= self._others(other) * Fraction(3, 2)]
         return max(lower, default=None)
 
@@ -795,7 +796,8 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
 
 
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
-    """Return a question to the user if the draft has a large epsilon that the user did not request; otherwise an empty text.
+    """Return a question to the user if the draft has a large epsilon that the user did not request. Otherwise return an empty
+    text.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Run a whole rehearsal: the race of configurations, the closer look, the budget advice, copies and attacks; store all
-results.
+"""Run a whole rehearsal: the race of configurations, the closer look, the advice on budgets, the copies and the attacks. Store
+all results.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class RehearsalStore:
             self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", rows)
 
     def tell(self, phase: str, done: int, total: int) -> None:
-        """Store the progress of the rehearsal, for other processes to read (`standing`)."""
+        """Store the progress of the rehearsal, so that other processes can read it (`standing`)."""
         with self._connection:
             self._connection.execute("DELETE FROM course")
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
@@ -119,8 +119,8 @@ class RehearsalProgress:
 
     Attributes
     ----------
-    phase, done, total : name of the present phase, and its numbers of finished and of all attempts; 0 of 0 if they are not
-        counted.
+    phase, done, total : the name of the present phase, the number of its finished attempts, and the number of all its attempts.
+        Both numbers are 0 if attempts are not counted.
     attempts : number of all stored attempts.
     """
 
@@ -211,9 +211,9 @@ class Rehearsal:
     proposal : the distribution of the number of rounds and the generation budget with the lowest total cost; None without an
         offer.
     copies : utility and risk statistics of the configurations of the shortlist, without noise, by `comparison`.
-    attacks : attacks on the best configuration of the shortlist; None if there were none.
+    attacks : the results of the attacks on the best configuration of the shortlist; None if there were no attacks.
     look : a closer look at the best configuration; None if the time was used up before.
-    data : size and digests of the public file, for the shortlist.
+    data : the size and the digests of the public file, which are written into the shortlist.
     complete : False if the time was used up or the user stopped the rehearsal; all results then use fewer attempts.
     """
 
@@ -301,7 +301,7 @@ class _Course:
 
     @property
     def spec(self) -> ReleaseSpec:
-        """Return the rehearsed specification."""
+        """Return the specification that is rehearsed."""
         return self.trials.spec
 
     def rehearsal(self, data: RehearsedTable) -> Rehearsal:

@@ -131,11 +131,13 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
 
 
 LONGEST_SETTING = 80
-"""The report shows at most this many characters of a setting. A formula of forty tables would hide other differences."""
+"""The report shows at most this many characters of a setting. A longer text, such as a formula of forty tables, would hide
+other differences.
+"""
 
 
 def describe(configuration: Configuration) -> str:
-    """Return a line on a configuration, with the settings in which the configurations differ."""
+    """Return a line that describes a configuration by the settings in which the configurations differ."""
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
     columns = configuration.transformation.schema.by_name
     bins = [
@@ -194,7 +196,7 @@ _PICTURED = 30
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionOnPage:
-    """A criterion with its advice, its closer look (None without one) and its unit."""
+    """A criterion with its advice, its unit and its closer look (None if there was no closer look)."""
 
     criterion: Criterion
     advice: CriterionAdvice

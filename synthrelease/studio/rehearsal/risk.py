@@ -27,7 +27,7 @@ def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
 GROUPS = ("low", "medium", "high")
 
 LEAST_OTHERS = 5
-"""Default of k_0: a person counts as hidden among at least this number of other persons."""
+"""The default of k_0: a person counts as hidden if at least this number of other persons are like the person."""
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
@@ -122,7 +122,7 @@ def risk_report(
 
     Privacy
     -------
-    None: the statistics are exact functions of the original. So the original must be a `PublicTable`.
+    There is no protection: the statistics are exact functions of the original. So the original must be a `PublicTable`.
     """
     public.check_copies(copies)
     if not quasi_identifiers:

@@ -1,4 +1,6 @@
-"""Simulate a public file from published tables and means: read the file of facts, fit all tables together, draw the rows."""
+"""Simulate a public file from published tables and means: read the file of facts, fit a model to all tables together, and draw
+the rows.
+"""
 
 from __future__ import annotations
 
@@ -255,12 +257,12 @@ _ROWS = 100_000  # Number of rows that are converted to text at a time
 
 
 def check_table_path(path: str | Path) -> Path:
-    """Return the path if its suffix is known, the file does not exist and its folder exists. Call this function before a long
-    draw.
+    """Return the path if its suffix is known, the file does not exist and its folder exists. Call this function before drawing
+    the rows, which may take long.
 
     Raises
     ------
-    OutputError : otherwise.
+    OutputError : if one of these conditions does not hold.
     """
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
@@ -1013,7 +1015,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     Parameters
     ----------
     n : number of rows, at least 1.
-    seed : at least 0; the same file, rows and seed give the same table.
+    seed : at least 0. The same file, number of rows and seed give the same table.
 
     Returns
     -------

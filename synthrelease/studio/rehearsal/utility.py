@@ -533,7 +533,7 @@ def utility_figures(
 
     Privacy
     -------
-    None: the statistics are exact functions of the original. Therefore the original must be a `PublicTable`.
+    There is no protection: the statistics are exact functions of the original. Therefore the original must be a `PublicTable`.
     """
     scores = [propensity_score(public, copy) for copy in copies]
     figures = {"pmse": _mean([score.pmse for score in scores]), "pmse_ratio": _mean([score.ratio for score in scores])}
@@ -570,7 +570,7 @@ class CopyComparison:
     ----------
     copies : number of synthetic tables per configuration, at least 2 for the combining rules.
     target, features : columns of the linear regression; None and () without such a regression.
-    quasi_identifiers : columns that an intruder is assumed to know.
+    quasi_identifiers : the columns that an intruder is assumed to know.
     """
 
     copies: int

@@ -167,7 +167,7 @@ def _short(share: float) -> float:
 
 
 def finite(value: float) -> float | None:
-    """Return the number, or None for NaN and infinity, which JSON does not have."""
+    """Return the number. Return None for NaN and infinity, because JSON does not have them."""
     return value if math.isfinite(value) else None
 
 
@@ -269,8 +269,8 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return warnings, each as a sentence: that [unit] does not yet say how many rows a person can have, and which thresholds
-    have problems.
+    """Return warnings, each as a sentence. They say that [unit] does not yet state how many rows a person can have, and which
+    thresholds have problems.
     """
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
@@ -387,7 +387,7 @@ def _spread(concluded: Conclusion) -> str:
 
 
 COSTLY = 0.1
-"""The advice on the projection appears from this share of replaced rows on."""
+"""The advice on the projection is given if at least this share of the rows is replaced."""
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:

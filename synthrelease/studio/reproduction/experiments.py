@@ -57,7 +57,7 @@ def table_2() -> Rows:
 
 
 def families() -> Rows:
-    """Return the errors of one fit of every family of generators at epsilon 4, as shares of the thresholds."""
+    """Return the errors of one fit of each family of generators at epsilon 4. The errors are shares of the thresholds."""
     criteria, rows = load_spec(resource("configs/births.toml")).criteria, []
     for name, settings in printed()["families"].items():
         generator = GENERATORS[settings["family"]].model_validate(settings)
@@ -230,7 +230,7 @@ METHODS: dict[str, Callable[[GappedTable, np.random.Generator], float]] = {
     "a separate bin, epsilon 1": lambda table, g: missing_as_a_bin(table, 1.0, g),
     "a separate bin, epsilon 0.3": lambda table, g: missing_as_a_bin(table, 0.3, g),
 }
-"""Estimators of the mean income; epsilon is 6 ln 2 unless the name states another epsilon."""
+"""Estimators of the mean income. Their epsilon is 6 ln 2 unless the name states another epsilon."""
 
 
 def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:

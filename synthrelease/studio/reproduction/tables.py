@@ -53,7 +53,7 @@ def like(value: float, text: str) -> str:
 
 
 def budget() -> Rows:
-    """Return the charges that add up to epsilon 9.98 in Hod & Canetti (2024): as printed, and as computed from the shipped
+    """Return the charges that add up to epsilon 9.98 in Hod & Canetti (2024), both as printed and as computed from the shipped
     configuration.
     """
     births, spec = printed()["births"], load_spec(resource("configs/births-paper.toml"))
