@@ -1,1 +1,1 @@
-"""Answer questions about a release from its released files. Answers are estimates with intervals, and bounds."""
+"""Answer questions about a release from its released files, by estimates with intervals and by bounds."""

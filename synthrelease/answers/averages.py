@@ -1,9 +1,9 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
-The noisy sums describe a random sample of the rows of the file that the rules keep. Drawing the sample adds an error to the
-noise. This error is treated as normal. Its variance is the variance for a sample from a population, times the share of the
-kept rows that were not drawn (theory 13.10, numbers of the file). Intervals for the exact values in the file also allow for
-the unknown position of each value in its bin (theory 13.11, values in bins).
+The noisy sums describe a random sample of those rows of the file that the rules keep. Drawing the sample causes an error in
+addition to the noise. This error is treated as normal. Its variance is the variance for a sample from a population, times the
+share of the kept rows that were not drawn (theory 13.10, numbers of the file). Intervals for the exact values in the file also
+allow for the unknown position of each value in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Ratio:
     ----------
     numerator, denominator : values with their noise.
     weights : (2, n_noises) weights with which each noise term enters the numerator and the denominator.
-    sampling : (2, 2) covariance matrix of the two sums over draws of the rows. It is 0 if the ratio is about the drawn rows
-        alone.
+    sampling : (2, 2) covariance matrix of the two sums that is due to drawing the rows. It is 0 if the ratio is about the drawn
+        rows alone.
     lowest, highest : smallest and largest possible ratio.
     step : smallest difference between two possible numerators; 1 for counts of rows.
-    clustered : whether two members of one root may count in two compared ratios. The members of a root, such as the persons of
-        a household, are drawn together.
-    between : (n_groups,) the value numerator - ratio * denominator in each random group of clusters, if `sampling` is estimated
-        from the differences between these groups; otherwise empty.
+    clustered : whether two members of the same root may count in the two ratios of a comparison. The members of a root, such as
+        the persons of a household, are drawn together.
+    between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values numerator -
+        ratio * denominator of these groups; otherwise empty.
     """
 
     numerator: float
@@ -79,8 +79,8 @@ class Ratio:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return both ends of the interval. The interval is the whole possible range if the noise allows a denominator of 0.
 
-        If the interval lies outside the possible range, the nearer end of the interval moves to the nearest possible ratio. So
-        the interval is never empty.
+        If the interval lies outside the possible range, its nearer end moves to the nearest possible ratio. So the interval is
+        never empty.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
@@ -102,8 +102,8 @@ class Ratio:
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return the ratio with the variance between random groups of clusters, if this variance exceeds the sampling variance
-        of the ratio.
+        """Return the ratio, with the variance between random groups of clusters as its sampling variance if this variance is
+        larger.
 
         See theory 13.20, random groups of clusters.
 
@@ -159,7 +159,7 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return the squared ratio of the t quantile to the normal quantile. The factor widens an interval whose variance is
+    """Return the squared ratio of the t quantile to the normal quantile. This factor widens an interval if its variance is
     estimated from few groups.
     """
     from scipy.special import ndtri, stdtrit
@@ -184,8 +184,8 @@ class Sampling:
     ----------
     reasons : the reasons why the answer has no interval for a population; empty if there is such an interval.
     effect : the design effect, which is the variance divided by the variance of a simple random sample of the same size.
-    not_drawn : the share of the population outside the rows of the noisy tables; 1 if the size of the population is not stated.
-    groups : the column with the random group of each cluster, if the variance between these groups is used; otherwise empty.
+    not_drawn : the share of the population that is not in the noisy tables; 1 if the size of the population is not stated.
+    groups : the column with the random groups of clusters, if the variance between these groups is used; otherwise empty.
     """
 
     reasons: tuple[NotSample, ...]
@@ -224,7 +224,7 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """Return the variance of drawing the rows, divided by the variance of a simple random sample from a large
+        """Return the variance that is due to drawing the rows, divided by the variance for a simple random sample from a large
         population.
         """
         return self.effect * self.not_drawn
@@ -328,8 +328,8 @@ def _cells(tables: PublishedTables, question: Question, names: Iterable[str], va
 def of_roots(
     tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray
 ) -> np.ndarray:
-    """Return an upper estimate of the (m, m) sum over roots of v v', where v is the vector of m statistics, each summed over
-    the members of a root.
+    """Let v be the vector of m statistics, each summed over the members of a root. Return an upper estimate of the (m, m) sum
+    over roots of v v'.
 
     For a question about rows, the result is the sum over rows. Products of two slots come from a table that contains both
     slots. If no table contains both slots, the function bounds v w' + w v' by c v v' + w w' / c for some c > 0.
@@ -353,8 +353,8 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) sum of v w' + w v' over the roots, for the statistics v and w of two slots; None if no table contains
-    both slots.
+    """Let v and w be the statistics of two slots. Return the (m, m) sum of v w' + w v' over the roots; None if no table
+    contains both slots.
     """
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
@@ -388,14 +388,15 @@ class Average:
 
     Attributes
     ----------
-    file, population : the ratio of two noisy sums. The error of `file` includes the draw of rows from the file, and the error
-        of `population` includes the draw from a population.
+    file, population : the ratio of two noisy sums. The error of `file` includes drawing rows from the file, and the error of
+        `population` includes drawing them from a population.
     middle : the constant that was subtracted from the numbers of the cells.
-    squares : approximate sum of the squared contributions to the numerator, over the drawn rows; for members, over the roots.
-    of_root : largest contribution of a row to the denominator. The largest contribution is 1 for rows, and the number of
-        members of a root for members.
-    own : the same average, computed with other weights within the limits of the weight classes. The field is empty if every
-        row has the representative weight of its class, or if a class has no known limits.
+    squares : approximate sum of the squared contributions to the numerator. The sum is over the drawn rows or, for members,
+        over the roots.
+    of_root : largest contribution of a record to the denominator: 1 for rows, and the largest number of members of a root for
+        members.
+    own : the same average, computed with other weights within the limits of the weight classes; empty if every row has the
+        representative weight of its class, or if a class has no known limits.
     """
 
     file: Ratio
@@ -482,11 +483,11 @@ def _weightings(
 ) -> list[list[np.ndarray]]:
     """Return the possible weights of the rows in each cell for an average.
 
-    Weights lie between the limits of their classes. The average of a value v is smallest for weights of this form, with some
-    number t: every row with v > t has the smallest weight of its class, and every other row has the largest weight. The
-    average is largest in the opposite case. So the averages over all such t enclose the average with the exact weights of the
-    file (theory 13.18, weighted answers). For a mean of values in bins, the average of the lowest values needs only the
-    smallest average, and the average of the highest values needs only the largest average.
+    Weights lie between the limits of their classes. For some number t, the average of a value v is smallest if every row with v
+    > t has the smallest weight of its class, and every other row has the largest weight. The average is largest in the opposite
+    case. So the averages over all such t enclose the average with the exact weights of the file (theory 13.18, weighted
+    answers). For a mean of values in bins, only two extremes are needed: the smallest average of the lowest values, and the
+    largest average of the highest values.
     """
     if not question.weight:
         return [[np.ones(len(part.counts)) for part in parts]]
@@ -582,8 +583,7 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the variance by the stated design effect, divided by the variance that the weights cause. The result is at least
-    1.
+    """Return the variance that the stated design effect implies, divided by the variance that the weights cause; at least 1.
 
     Parameters
     ----------
@@ -645,8 +645,8 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance of drawing roots, divided by the variance of drawing the same number of members individually, for
-    answers without weights. The result is at least 1. It is at most the number of members of a root times the ratio of the
+    """Return the variance if roots are drawn, divided by the variance if the same number of members is drawn individually, for
+    answers without weights. The result is at least 1, and at most the number of members of a root times the ratio of the
     largest to the smallest weight.
 
     Parameters
@@ -711,10 +711,11 @@ def _share(tables: PublishedTables, question: Question, shares: list[Average], l
 
 
 def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Return a term with the number of persons that the counted rows represent (theory 13.18, weighted answers).
+    """Add to a term the number of persons that the counted rows represent, and return the term (theory 13.18, weighted
+    answers).
 
-    The number is computed as in `counted_rows`, but from sums of weights. With declared clusters there is no interval for a
-    population, because the sizes of clusters would add another error.
+    The number is computed as in `counted_rows`, but from sums of weights. If clusters are declared, there is no interval for a
+    population, because the sizes of clusters would cause another error.
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
@@ -747,12 +748,12 @@ def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Return the estimated number of kept rows (or members) of the file that a share counts, with the interval of this number
-    (theory 13.10, numbers of the file, (b)).
+    """Estimate how many kept rows (or members) of the file a share counts, and return this number with its interval (theory
+    13.10, numbers of the file, (b)).
 
-    The noisy count is Y of n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy
-    number of rows and Z is its noise. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The noise and the
-    draw of rows cause the error of Y. The noise Z has a known distribution.
+    The noisy count is Y of n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy number
+    of rows and Z is its noise. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y comes from
+    the noise and from drawing the rows. The noise Z has a known distribution.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -766,8 +767,8 @@ def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple
 
 
 def nearest_row(counted: float) -> int:
-    """Return the nearest whole number of rows. Halves are rounded to the even number. A number is a half if it agrees with a
-    half to six decimals.
+    """Return the nearest whole number of rows. Halves are rounded to the even number. A number counts as a half if it agrees
+    with a half to six decimals.
 
     So ask.html and this program give the same number, although the two programs add terms in a different order.
     """
@@ -775,7 +776,7 @@ def nearest_row(counted: float) -> int:
 
 
 def count_error(tables: PublishedTables, share: Average) -> float:
-    """Return the standard error of the number of rows that a share counts. This error comes from the noise and the draw of
+    """Return the standard error of the number of rows that a share counts, which is due to the noise and to drawing the
     rows.
     """
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -783,8 +784,8 @@ def count_error(tables: PublishedTables, share: Average) -> float:
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return the number of kept rows for each drawn row, the weights of the noise terms, and the variance that the draw of rows
-    causes.
+    """Return three parts of the error of a count: the number of kept rows for each drawn row, the weights of the noise terms,
+    and the variance that is due to drawing the rows.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
@@ -803,8 +804,8 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
     """Return the mean of the representative values of bins, with the interval for the mean of the exact values.
 
     The mean of the exact values lies between two means: the mean of the lowest values of the bins, and the mean of the highest
-    values of the bins. Each end of the interval for the exact mean is an end of the interval for one of these two means
-    (theory 13.11, values in bins).
+    values of the bins. So the interval for the exact mean consists of the lower end of the first interval and the upper end of
+    the second (theory 13.11, values in bins).
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)

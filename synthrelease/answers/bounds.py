@@ -1,4 +1,4 @@
-"""Bound answers with the criterion values of a release: the command `bound`.
+"""Compute bounds on answers from the criterion values of a release: the command `bound`.
 
 The bounds also hold for queries that no criterion names (docs/estimates.md).
 """
@@ -46,7 +46,7 @@ EMPTY = "the group may have no row in the file"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and bounds on the answer in the file. If nothing is known, `note` gives the reason."""
+    """The released answer, and bounds on the answer in the file. If there are no bounds, `note` gives the reason."""
 
     answer: float
     low: float
@@ -60,7 +60,7 @@ class Range:
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return the range of a number of rows in the file.
+    """Return the released number of rows in some cells, and bounds on this number in the file.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
 def ratio_range(
     facts: Facts, figure: np.ndarray, size: np.ndarray, undrawn: int = 0, ends: Sequence[np.ndarray] | None = None
 ) -> Range:
-    """Return the range of a share or mean over the rows of the file in a group.
+    """Return the released share or mean over the rows in a group, and bounds on it in the file.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
     No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this expression
-    for the last x. Then x + max(v, 0) / rows is a bound. Each row that the release did not use adds its largest possible
-    contribution.
+    for the last x. Then x + max(v, 0) / rows is a bound. For each row that the release did not use, its largest possible
+    contribution is added.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return the largest possible share or mean after rows are added. At least `rows` rows exist. At most `undrawn` rows are
-    added, with values of at most `largest`.
+    """Return the largest possible share or mean after at most `undrawn` rows, with values of at most `largest`, are added to at
+    least `rows` rows.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     """Return the range of a share or mean over all members, from the ranges for the member in each slot.
 
     The answer for all members is the mean of the answers for the slots, weighted by the number of members in each slot. The
-    ends of the range are the extremes over all possible weights (theory 13.16, bounds of members).
+    bounds are the extremes over all possible weights (theory 13.16, bounds of members).
 
     Parameters
     ----------
@@ -175,19 +175,19 @@ class Bound:
     question : the question in words.
     kind : "count", "share" or "mean"; for a difference, the kind of the two compared answers.
     answer : the answer in the released table. A mean uses representative values of bins.
-    low, high : bounds on the answer in the file, at the stated confidence. A mean is the mean of the exact values. The bounds
-        hold for all queries on the release at once.
+    low, high : bounds on the answer in the file, at the stated confidence. For a mean, they bound the mean of the exact values.
+        The bounds for all queries on the release hold at once.
     unit : "rows", "" for shares, the column's unit for means.
     confidence : the probability, given the released table, that all limits behind the bounds hold.
     acceptance : the lower bound that the caller gave for the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
     about : a description of the rows of the file to which the bounds apply.
-    way : the source of the number of these rows: "whole" (all rows of the file), "exact" (published exactly), "counted"
+    way : how the number of these rows is known: "whole" (all rows of the file), "exact" (published exactly), "counted"
         (published with noise) or "stated" (the publisher gave a lower bound).
-    more : largest possible number of these rows that the release did not use.
+    more : how many of these rows the release did not use, at most.
     binned_low, binned_high : bounds on the mean of representative values; None if representative values equal the exact values.
     note : the reason why there is no bound; empty if there is a bound.
-    limits : upper limits of the true errors, one for each criterion that limits other queries.
+    limits : upper limits on true errors, one for each criterion that also limits the errors of other queries.
     measured : a description of the limits that come from published noisy tables; empty if there are no such tables.
     """
 
@@ -330,12 +330,12 @@ def bound(
         The released answer uses representative values of bins.
     minus : a second condition. The answer is then the answer for `query` minus the answer for `minus`.
     confidence : the probability with which all bounds hold; at least 0.5 and below 1.
-    acceptance : the caller's lower bound on the probability that a round is accepted. This lower bound can make bounds narrower
-        if a criterion value is close to its threshold (docs/estimates.md).
+    acceptance : a lower bound on the probability that a round is accepted, if the caller knows one. It can make the bounds
+        narrower if a criterion value is close to its threshold (docs/estimates.md).
 
     Raises
     ------
-    InputError : when the query cannot be read, splits a bin or matches no row, or the release has no criterion value that
+    InputError : when the query cannot be read, divides a bin or matches no row, or when no criterion value of the release
         bounds errors.
 
     Examples
@@ -398,8 +398,8 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return the query for the share or mean in a question. The query covers the rows that meet `where` and are in one of the
-    groups of the question.
+    """Return the query for the share or mean in a question. The query covers the rows that meet `where` and are in the given
+    group of the question.
 
     Parameters
     ----------
@@ -414,8 +414,8 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members. This is the mean of the answers for the slots, weighted by the number of members in
-    each slot.
+    """A share or mean over all members: the mean of the answers for the slots, weighted by the number of members in each
+    slot.
     """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
@@ -575,7 +575,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range, which is the range if the release has no member that is counted."""
+        """Return the whole possible range. This is the range if the release has no member that the question counts."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits

@@ -1,8 +1,8 @@
 """Compare two groups: differences and ratios of two shares or means, with intervals.
 
 Each group has an interval, and the distance from the group's estimate to each end of this interval is known. For a difference,
-the square of this distance is the sum of the squared distances for the two groups, corrected for the noise that the groups
-share. This is the method of variance estimates recovery (Zou and Donner 2008; theory 13.13, contrasts). Ratios are computed as
+the square of this distance is the sum of the squares of the two groups' distances, corrected for noise that both groups share.
+This is the method of variance estimates recovery (Zou and Donner 2008; theory 13.13, contrasts). Ratios are computed as
 differences of logarithms, and odds ratios as differences of logits. For small cells, the intervals of the two groups are
 asymmetric. The interval of the contrast is then asymmetric, too.
 """
@@ -26,8 +26,8 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if the denominator of
-    the ratio may be 0.
+    """Return the difference, ratio and odds ratio of two shares. If the denominator of a ratio may be 0, the ratio has no
+    estimate and no interval.
     """
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
@@ -47,8 +47,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
     Parameters
     ----------
-    first, second : the averages of each group. The average by representative values comes first. The averages by the ends of
-        the bins follow if values in a bin may differ within known limits.
+    first, second : the averages of each group. The first average uses representative values. If values in a bin may differ
+        within known limits, averages that use the ends of the bins follow.
     values_told : whether the representative values equal the exact values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
@@ -63,8 +63,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians or other quantiles. Each of the two intervals has half of the risk, so that both
-    intervals hold at once.
+    """Return the difference of two medians or other quantiles. Each of the two medians' intervals has half of the risk, so that
+    both intervals hold at once.
     """
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
@@ -109,7 +109,9 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 def _both(
     first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> tuple[Interval, Interval]:
-    """Return the intervals of a contrast for the file and for a population; NaN if one of the groups has no information."""
+    """Return the intervals of a contrast for the file and for a population; NaN if there is no information about one of the
+    groups.
+    """
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
         less(*groups, _correlation(*ratios))
@@ -147,7 +149,9 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return the difference of two numbers. For shares, an infinite end of the interval means a share of 0 or 1."""
+    """Return the difference of two numbers, with its interval. For shares, an infinite end of the interval means a share of 0
+    or 1.
+    """
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)
@@ -170,8 +174,8 @@ def _correlation(first: Ratio, second: Ratio) -> float:
     """Return the correlation that common noise causes between two quotients, to first order. The two groups have no common
     rows.
 
-    But members of the two groups may have the same root, such as one household. The draw of this root then changes the
-    quotients of both groups. In the worst case, the two changes have opposite signs.
+    But members of the two groups may have the same root, such as one household. If this root is drawn, the quotients of both
+    groups change. In the worst case, the two changes have opposite signs.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
@@ -192,7 +196,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the part of the variance of a quotient that the draw of rows causes."""
+    """Return the part of the variance of a quotient that is due to drawing the rows."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

@@ -64,8 +64,8 @@ def estimate(
 ) -> Estimate:
     """Estimate a statistic of the file from published noisy tables. No private data are read and no budget is spent.
 
-    The statistic concerns the rows of the file that the public rules keep. A release uses a random part of these rows, which
-    adds an error.
+    The statistic concerns the rows of the file that the public rules keep. A release uses a random part of these rows. This
+    causes a further error.
 
     Parameters
     ----------
@@ -89,15 +89,15 @@ def estimate(
           contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
-    confidence : confidence of each interval on its own. The value is at least 0.5 and below 1. Over all noise of the run and
-        the draw of rows, the probability that a table is released and an interval misses its true value is at most 1 -
-        confidence (theory 13.10, numbers of the file).
-    together : whether all intervals for the file hold at once with this confidence, and likewise all intervals for a
+    confidence : the confidence of each interval alone, at least 0.5 and below 1. For each interval, consider the event that a
+        table is released and the interval misses its true value. Its probability, over all noise and the drawing of rows, is at
+        most 1 - confidence (theory 13.10, numbers of the file).
+    together : whether all intervals for the file should hold at once with this confidence, and also all intervals for a
         population. The intervals are then wider (Bonferroni).
 
     Raises
     ------
-    InputError : when the question cannot be read or splits a bin; when no noisy tables are published, or no noisy table
+    InputError : when the question cannot be read or divides a bin; when no noisy tables are published, or no noisy table
         contains all columns; when the noise is too large for an estimate.
 
     Examples
@@ -124,13 +124,13 @@ def answered(
     among: int = 1,
     as_first: bool = False,
 ) -> Estimate:
-    """Return the answer of `estimate`; further parameters serve `verify` and lists of questions.
+    """Return the answer of `estimate`. The further parameters are for `verify` and for lists of questions.
 
     Parameters
     ----------
     among : number of intervals among which the risk is divided, including the intervals of this answer.
-    as_first : whether to answer as version 1.0.0 did, for `verify`. Numbers that are not estimable are then shown, every answer
-        has an interval for a population, and tables must have all columns that a condition names.
+    as_first : whether to answer as version 1.0.0 did, for `verify`. Then numbers that are not estimable are shown, every answer
+        has an interval for a population, and a table is used only if it has all columns that a condition names.
     """
     check_confidence(confidence)
     if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
@@ -224,7 +224,7 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return the number of intervals for the file in an answer. A share has a second interval for its number of rows; a mean of
+    """Return how many intervals for the file an answer has. A share has a second interval for its number of rows. A mean of
     bins has two intervals.
     """
     if question.kind == "slope":
@@ -331,8 +331,8 @@ _COVERED = ("share ", "mean ")
 
 @dataclass(frozen=True, kw_only=True)
 class StatedChange:
-    """The later number minus the earlier number. The interval of this change has the confidence of the intervals of the two
-    numbers.
+    """The later number minus the earlier number, with an interval. This interval has the same confidence as the intervals of
+    the two numbers.
 
     Attributes
     ----------
@@ -420,7 +420,7 @@ def trend(
 
     Parameters
     ----------
-    releases : at least two releases in order, loaded or as folders.
+    releases : at least two releases in order of time, loaded or as folders.
     question : a question of `estimate`, but no slope and no comparison of two groups.
     confidence : confidence of each interval on its own.
     together : whether the intervals of all years, changes and levels hold at once.
@@ -432,8 +432,8 @@ def trend(
 
     Raises
     ------
-    InputError : as in `estimate`, with the name of the release in the message; when releases have the same name or the same
-        noise; when different bins give the question different meanings.
+    InputError : as in `estimate`, with the name of the release in the message; when two releases have the same name or the same
+        noise; when the question has different meanings because the bins differ.
     """
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
@@ -599,7 +599,9 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the interval of a weighted mean of independent numbers. The distances to the ends combine like standard errors."""
+    """Return the interval of a weighted mean of independent numbers. The distances from the estimate to the ends are combined
+    like standard errors.
+    """
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))
     above = math.hypot(*(share * (high - estimate) for share, (_, estimate, high) in zip(shares, of_years, strict=True)))

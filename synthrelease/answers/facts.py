@@ -1,4 +1,5 @@
-"""Turn the statements of a release about sums of rows into linear constraints, and find the smallest and largest answer.
+"""Turn what a release states about sums over rows into linear constraints, and find the smallest and the largest answer that
+these constraints allow.
 
 The variables of the linear program are the counts of the rows that the release used.
 """
@@ -62,7 +63,9 @@ class Facts:
 
 
 class Knowledge:
-    """Limits that follow from a release. All limits hold at the same time for all queries, with the stated confidence."""
+    """The limits that follow from a release. With the stated confidence, all these limits hold at the same time, for all
+    queries.
+    """
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
@@ -84,7 +87,7 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """Return the error that each criterion with a finite limit describes."""
+        """Return, for each criterion with a finite limit, the error that the criterion bounds."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -122,7 +125,8 @@ class Maximum:
     Attributes
     ----------
     value : upper bound on the expression over all tables that agree with the facts.
-    table : (n_cells,) a table of real numbers whose value is close to the bound; the synthetic table if the solver failed.
+    table : (n_cells,) a table of real numbers for which the expression is close to the bound; the synthetic table if the solver
+        failed.
     """
 
     value: float
@@ -172,11 +176,13 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
 # bounds).
 
 MAX_CELLS = 10_000
-"""Largest number of cells in the linear program. In larger programs, bins that the query does not distinguish are merged."""
+"""Largest number of cells in the linear program. If there are more cells, bins that the query does not distinguish are merged.
+"""
 
 MAX_ENTRIES = 400_000
-"""Largest number of entries of the program's matrix. In larger programs, sub-tables are left out; the bounds are then wider,
-but still valid."""
+"""Largest number of entries of the program's matrix. If there were more entries, sub-tables are left out. The bounds are then
+wider, but still valid.
+"""
 
 
 def build_facts(
@@ -193,7 +199,7 @@ def build_facts(
     ----------
     conditions : boolean arrays over the combinations of bins of these columns. In large tables, cells with the same values of
         all conditions are merged.
-    keep : a column whose bins are never merged, because it is averaged.
+    keep : a column whose bins are never merged, because its mean is computed.
     means : whether to use the criteria on conditional means.
     """
     builder = _Builder(knowledge, columns, conditions, keep)
@@ -217,8 +223,8 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return a lower bound on the number of rows of the file in each group of a column, where only rows with a value of
-    `averaged` count. If the column is None, all rows are one group.
+    """Return a lower bound on the number of rows of the file in each group of a column. Only rows with a value of `averaged`
+    are counted. If the column is None, all rows are one group.
 
     The bound comes from the table of the column. If the averaged column can have missing values, the bound comes from the
     table of both columns.
@@ -241,8 +247,8 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """(n_cells,) numbers of an averaged column: the representative value for rows of S, and the lowest and the highest value
-    for rows of R.
+    """The (n_cells,) numbers of a column whose mean is computed: the representative value for rows of S, and the lowest and the
+    highest value for rows of R.
     """
 
     number: np.ndarray
@@ -251,7 +257,7 @@ class _Numbers:
 
 
 class _Builder:
-    """A collector of facts: limits of cells, and constraints "weights . R <= limit"."""
+    """Collects facts: limits on cells, and constraints "weights . R <= limit"."""
 
     def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
         self.knowledge, self.n = knowledge, knowledge.n
@@ -448,11 +454,11 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - error.most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """Add limits on the count of a condition, which follow from pairs of similar rows.
+        """Add limits on the number of rows that meet a condition. They follow from pairs of similar rows.
 
-        A row of R that meets the condition is unmatched, or its partner in S meets the condition or is one step outside the
-        condition. A row of S is unmatched, or has a partner in R that meets the condition, if all cells similar to the row's
-        cell meet the condition.
+        If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step outside.
+        Consider a row of S for which all similar cells meet the condition: it is unmatched, or its partner in R meets the
+        condition.
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)

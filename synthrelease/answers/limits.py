@@ -1,11 +1,11 @@
-"""Compute limits of true errors from a release. The limits use its criterion values, its measured tables and the draw of its
-rows.
+"""Compute limits on true errors from a release. They follow from its criterion values, its measured tables, and the way in
+which its rows were drawn.
 
-Every criterion value of a release met its threshold. The value is the true error E of the candidate plus Laplace noise of
-scale b. The value is published only if it is at most the threshold T. Candidates with large errors are published only if their
-noise is favourable. So the limit "criterion value + b ln(1 / (2 risk))" is too small. The limit below takes this selection
-into account. Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error
-E, a value of at most v has the probability
+Every criterion value of a release met its threshold. It is the true error E of the candidate plus Laplace noise of scale b, and
+is published only if it is at most the threshold T. Candidates with large errors are published only if their noise is
+favourable. So the limit "criterion value + b ln(1 / (2 risk))" is too small. The limit below takes this selection into account.
+Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error E, a value of at
+most v has the probability
 
     p(v; E) = F(v - E) / F(T - E),
 
@@ -54,7 +54,7 @@ from synthrelease.published.measurements import PublishedMeasurement
 # known in one of three ways: counted with noise, T = K + Z and m = T - margin; or stated; or published exactly.
 
 RISK = 0.02
-"""The part of the risk that the noise of the number of rows gets, if this number has its own limit."""
+"""The part of the risk that is used for the limit on the noise in the number of rows, if this number has its own limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +66,11 @@ class KeptRows:
     way : "whole" (all rows of the file), "exact" (K is published), "counted" (K is published with noise) or "stated" (K is at
         least the stated number).
     drawn : the number of rows that the criterion values describe. These rows are a uniformly random subset of the kept rows.
-    number : K if K is published exactly; otherwise the noisy value of K (counted) or the lower bound of K (stated).
-    most : certain upper bound of K, the number of rows in the file.
+    number : K if K is published exactly; otherwise the noisy value of K (counted) or the lower bound on K (stated).
+    most : an upper bound on K that always holds: the number of rows in the file.
     scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None without noise.
     margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
-    few : whether the counted number was below the margin. Then K has no lower bound.
+    few : whether the counted number was below the margin. There is then no lower bound on K.
     """
 
     way: str
@@ -122,13 +122,13 @@ class KeptRows:
 
     @property
     def left_out(self) -> float:
-        """The share of the kept rows that the criterion values do not cover. If only a lower bound of K is stated, this is the
+        """The share of the kept rows that the criterion values do not cover. If only a lower bound on K is stated, this is the
         largest possible share.
         """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk that remains at a confidence, after the probability of a shortfall is subtracted.
+        """Return the risk (1 - confidence) that remains after the probability of a shortfall is subtracted.
 
         Raises
         ------
@@ -150,7 +150,9 @@ class KeptRows:
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return the largest number of kept rows that were not drawn. The result is wrong with probability at most `risk`."""
+        """Return an upper limit on the number of kept rows that were not drawn. The limit is wrong with probability at most
+        `risk`.
+        """
         if self.scale is None:
             return self.most - self.drawn
         reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the distribution is symmetric
@@ -186,8 +188,8 @@ class KeptRows:
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a number t. The absolute sum of `count` independent noise terms with this distribution exceeds t with probability
-    at most `risk`, which is in (0, 1).
+    """Return a number t that the absolute sum of `count` independent noise terms with this distribution exceeds with
+    probability at most `risk`, which is in (0, 1).
     """
     from synthrelease.generators.measurements import noise_limit  # here, because only measured tables need it
 
@@ -232,11 +234,11 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Return the limits; None if no tables are published, or the number of measurements had no limit.
+        """Return the limits; None if no tables are published, or if the number of measurements before the release had no limit.
 
         Parameters
         ----------
-        acceptance : the caller's lower bound on the probability that a round is accepted, or None.
+        acceptance : a lower bound on the probability that a round is accepted; None if the caller knows none.
         """
         times = measured_times(release, acceptance)
         if release.measurements is None or times is None:
@@ -265,8 +267,9 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield limits on sums of a column's numbers, over single bins and over the first bins of the columns measured with
-        it."""
+        """Yield limits on sums of a column's numbers. The sums are over single bins, and over the first bins, of the columns
+        that were measured with it.
+        """
         from synthrelease.generators.measurements import noise_limit
 
         for table in self._with([name]) if name in _numbered(self.release) else ():
@@ -384,7 +387,7 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """Return the number of first bins of a column that are ordered; 0 for a column without an order."""
+    """Return how many leading bins of a column are ordered; 0 for a column without an order."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
@@ -399,14 +402,14 @@ _SHARE_OF_MEASURED = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """The upper limit of one criterion's true error.
+    """The upper limit on the true error of one criterion.
 
     Attributes
     ----------
     index : position of the criterion in the release.
     score : the released value of this criterion.
-    limit : the upper limit of the true error, in the unit of the criterion value; infinite if the criterion value gives no
-        limit.
+    limit : the upper limit on the true error, in the unit of the criterion value; infinite if no limit follows from the
+        criterion value.
     risk : upper bound on the probability, given the released table, that the true error exceeds the limit.
     """
 
@@ -417,13 +420,13 @@ class Limit:
 
 
 def limits(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[Limit, ...]:
-    """Return limits of true errors that all hold together with the stated confidence.
+    """Return limits on true errors. With the stated confidence, all of them hold together.
 
     Parameters
     ----------
     confidence : between 0.5 and 1.
-    acceptance : the caller's lower bound on the probability that a round is accepted, for example from a rehearsal. With
-        `acceptance`, every criterion value has a second limit. The second limit is finite even near the threshold.
+    acceptance : a lower bound on the probability that a round is accepted, for example from a rehearsal. With it, a second
+        limit follows from every criterion value. This limit is finite even near the threshold.
 
     Raises
     ------
@@ -457,7 +460,7 @@ def _has_known_noise(score: Score) -> bool:
 
 
 def _usable(kind: str) -> bool:
-    """Return whether criteria of this kind limit the errors of other queries."""
+    """Return whether criteria of this kind also limit the errors of other queries."""
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
@@ -524,9 +527,9 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
     value, threshold : the released value of the criterion and the threshold of the criterion.
     scale : scale of the Laplace noise.
     risk : between 0 and 1/2.
-    step : step of the grid to which criterion values are rounded. In the tails, discrete noise of at least z steps is at most
-        as likely as continuous noise of at least z - 1/2 steps (1/(1+a) <= a^(-1/2)/2). Rounding changed the value by at most
-        half a step.
+    step : step of the grid to which criterion values are rounded. Rounding changed the value by at most half a step. In the
+        tails, discrete noise of at least z steps is at most as likely as continuous noise of at least z - 1/2 steps (1/(1+a) <=
+        a^(-1/2)/2).
     """
     if not value <= threshold:
         return math.inf

@@ -1,4 +1,4 @@
-"""List every statistic that the published noisy tables answer, as the rows of estimates.csv.
+"""List every statistic that can be estimated from the published noisy tables, as the rows of estimates.csv.
 
 The list is for readers without this program. The list contains the bins of each column, the cells of each pair, means by
 groups, and the intended questions of the release with their contrasts. Each number equals the answer of `estimate` to the same
@@ -33,8 +33,9 @@ from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
-"""Largest number of cells of all listed pairs together; pairs with few cells come first. For a column with more bins, only
-counts are listed."""
+"""Largest total number of cells of all listed pairs. Pairs with few cells are listed first. If a single column has more bins
+than this number, only its counts are listed.
+"""
 
 MOST_WEIGHTED = 100
 """Columns with at most this many bins are also listed with the design weight."""
@@ -60,8 +61,8 @@ class EstimateLine:
     estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if the statistic
         is not estimable. The standard error is None in the same case, and for a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
-    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both
-        limits are None for the cells of pairs, and if the release declares that the rows are no simple random sample.
+    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both are
+        None for the cells of pairs, and for a release that declares that its rows are no simple random sample.
     told : "yes" if the statistic is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
@@ -88,7 +89,7 @@ class EstimateLine:
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "population_lower", "population_upper")
 NAMES = tuple(field.name for field in fields(EstimateLine))
 _FROM_ESTIMATE = len(NAMES) - NAMES.index(NUMBERS[0])
-"""Number of fields of a line that follow the text fields. None of these fields has a comma or a quotation mark."""
+"""Number of fields that follow the text fields in a line. None of them contains a comma or a quotation mark."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +111,8 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
-    """Return all lines: intended questions, then columns, means by groups and cells of pairs. The list is empty if nothing is
-    estimable.
+    """Return all lines: intended questions, then columns, means by groups and cells of pairs. The list is empty if no statistic
+    is estimable.
 
     Parameters
     ----------
@@ -174,8 +175,8 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def without_exponents(content: bytes) -> bytes:
-    """Return estimates.csv of an earlier version as this version writes it: 1.99511e+07 becomes 19951100. The names of
-    columns, values and groups do not change.
+    """Convert estimates.csv of an earlier version to the way in which this version writes numbers. Example: 1.99511e+07
+    becomes 19951100. The names of columns, values and groups do not change.
 
     Examples
     --------
@@ -190,8 +191,8 @@ def without_exponents(content: bytes) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Return a number with six significant digits, so that the file is the same on every machine. The rounded number has no
-    exponent: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change the file.
+    """Return a number with six significant digits, so that the file is the same on every machine. The number is written without
+    an exponent: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change the file.
     """
     if value is None:
         return ""
@@ -304,8 +305,8 @@ def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: flo
 def _cells(
     tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the share and the number of rows of each cell of two columns. Intervals are for the file only. The denominator of
-    the share is the group of `by`.
+    """Yield the share and the number of rows of each cell of two columns. The intervals are for the file only. The denominator
+    of a share is the number of rows in the group of `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})

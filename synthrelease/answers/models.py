@@ -39,7 +39,7 @@ SPREAD = (
     "Otherwise, it is the largest variance that the mean of the column allows."
 )
 UNEQUAL = 4.0
-"""Assumed largest ratio of a row's variance around the line to the mean variance (theory 13.19, named models)."""
+"""The largest assumed ratio of the variance of a row around the line to the mean variance (theory 13.19, named models)."""
 VARIANCES = (
     "Population: the standard error is twice the standard error for equal variances around the line. It is right if no group "
     "of rows varies around the line more than twice as much as rows do on average."
@@ -50,8 +50,8 @@ NORMAL = "The error from drawing rows is treated as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers in an answer, each with its name, group and unit. For two groups, the answer also has the averages of the
-    two groups.
+    """The numbers in an answer, each with its name, group and unit. For a comparison of two groups, it also contains the
+    averages of these groups.
     """
 
     averages: tuple[tuple[str, str, str, Average], ...]
@@ -77,8 +77,8 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
-        """Return the model behind a question that was measured, or that follows from measured sums. The result is None for any
-        other question.
+        """Return the model of a question that was measured, or whose answer follows from measured sums; None for any other
+        question.
 
         Raises
         ------
@@ -188,8 +188,8 @@ class MeasuredModels:
         """Return an upper estimate of the sum of squares around a mean.
 
         The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
-        allows. The result is `most`, the largest value that the mean allows, in three cases. Either no such table exists, or
-        the model covers only some rows, or the estimate exceeds `most`.
+        allows. `most` is the largest value that the mean allows. It is returned if there is no such table, if the model covers
+        only some rows, or if the estimate exceeds `most`.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
@@ -283,7 +283,7 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer from sums that were measured directly; None if no such sums answer the question.
+    """Return the answer from sums that were measured directly; None if the question cannot be answered from such sums.
 
     Raises
     ------
@@ -362,12 +362,12 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return a term. The term has no numbers if its interval covers at least half of the possible range."""
+    """Return a term, without its numbers if its interval covers at least half of the possible range."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
-    """Return the questions that measured sums answer, each with the limits of its columns.
+    """Return the questions that can be answered from measured sums, each with the limits of its columns.
 
     These are the questions in [[models]] and the mean of each column in a regression or ratio, if the other columns of this
     question have no missing values.
@@ -407,7 +407,7 @@ def _term_part(term: Term) -> ModelTermPart:
 
 
 def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
-    """Return whether the noise may make an answer not estimable.
+    """Return whether the noise may be so large that an answer is not estimable.
 
     An answer may be refused if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible
     range. A regression may also be refused if the half widths together may hide how the columns vary (theory 13.9, measured
@@ -420,15 +420,15 @@ def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Return half of the expected width of each 95% interval of an answer, before anything is measured. The width covers only
-    the noise.
+    """Return half of the expected width of each 95% interval of an answer, before anything is measured. The width accounts only
+    for the noise.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
     are uncorrelated, the standard deviation of each column is a quarter of the width of its limits, and all slopes are small.
 
     Parameters
     ----------
-    n : the number of rows that the release uses. All these rows are assumed to count.
+    n : the number of rows that the release uses. The question is assumed to use all of them.
     n_groups : number of groups, for means of groups.
 
     Examples

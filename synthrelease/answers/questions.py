@@ -1,4 +1,4 @@
-"""Read a question of `estimate` or `bound` over the columns of a release.
+"""Read a question of `estimate` or `bound` about the columns of a release.
 
 `data/questions.py` splits a question into its words. This module reads conditions over released bins and compares questions of
 several releases.
@@ -50,8 +50,9 @@ LONGEST = 20_000
 MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
-"""Two (n_present,) masks over the bins of values. The first marks bins in which a comparison is true for every value, the
-second marks bins in which the comparison is true for some value."""
+"""Two (n_present,) masks over the bins of values. The first mask marks bins in which a comparison is true for every value. The
+second mask marks bins in which it is true for some value.
+"""
 
 
 class AskedOf(Protocol):
@@ -72,12 +73,13 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that is true for a whole bin or false for a whole bin. `rule` is None for the condition that every row
-    meets.
+    """A condition that is true for all values of a bin or false for all of them. `rule` is None for the condition that every
+    row meets.
 
     Attributes
     ----------
-    decided : for a narrowed condition, the columns that decide the condition, and the mask over the bins of these columns.
+    decided : for a narrowed condition, the columns that determine whether it is met, and the mask over the bins of these
+        columns.
     """
 
     text: str
@@ -86,7 +88,7 @@ class Condition:
 
     @property
     def columns(self) -> set[str]:
-        """The columns that decide whether the condition is met."""
+        """The columns that determine whether the condition is met."""
         if self.decided is not None:
             return set(self.decided[0])
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
@@ -105,9 +107,9 @@ class Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
         So a noisy table without these columns can answer the question, and the answer is the same as without the columns. The
-        function considers each column in turn, and leaves out a column if the remaining columns still decide the condition for
-        every possible cell. A cell in which the rules allow no row is treated like the first possible cell. So every cell
-        meets either a condition or its negation.
+        function considers each column in turn. It leaves out a column if the remaining columns still determine, for every
+        possible cell, whether the condition is met. A cell in which the rules allow no row is treated like the first possible
+        cell. So every cell meets either a condition or its negation.
 
         Parameters
         ----------
@@ -130,7 +132,7 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: True for the cells that can contain rows by all linked rules.
+    """Return a boolean array over the bins of some columns: True for the cells in which all linked rules allow rows.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.
@@ -256,7 +258,7 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Return a comparison over every bin of its column. The comparison stays unknown in the bin of missing values."""
+    """Return the truth of a comparison for every bin of its column. It stays unknown in the bin of missing values."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -267,8 +269,8 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return two masks of bins for a comparison of a query, by the labels of the released table. The comparison is surely true
-    in the first mask, and possibly true in the second mask.
+    """Return two masks of bins for a comparison of a query, by the labels of the released table. In the bins of the first mask
+    the comparison is surely true, and in the bins of the second mask it may be true.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -277,8 +279,8 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return two masks of bins for a comparison of a plausibility rule. The comparison is true for all values of a bin in the
-    first mask, and for some value of a bin in the second mask.
+    """Return two masks of bins for a comparison of a plausibility rule. In the bins of the first mask, the comparison is true
+    for all values; in the bins of the second mask, for some value.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -356,11 +358,11 @@ class Question:
     kind : "share", "mean", "median", "quantile" or "slope".
     text : the question as the user wrote it, with single spaces.
     column : the column whose mean or median is requested, or the target of a regression; "" for a share.
-    met : the condition whose share is requested; otherwise the condition that every row meets.
+    met : for a share, the condition whose share is requested; otherwise the condition that every row meets.
     where : the condition that counted rows meet.
     by : the column whose bins define the groups of a share, mean or median; "" for all rows together.
     on : the columns of a regression.
-    groups : the two groups of a comparison, first the exposed group; empty otherwise.
+    groups : the two groups of a comparison, the exposed group first; empty otherwise.
     quantile : the probability of the requested quantile, that is, the share of rows that do not exceed the quantile.
     weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
     slots : for a question about members, the same question about the member in each slot. The results for the slots are added
@@ -508,7 +510,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return two descriptions: of the units that a question counts, and of the rows that contain these units."""
+    """Return two texts: what the question counts (rows or members), and which rows of the file contain them."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -527,8 +529,9 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
     """Return a text that explains why a question has another meaning in the other release; None if the meanings are equal.
 
-    Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. A number
-    in a condition needs bins with the same limits in the two releases, and a category needs bins with the same content.
+    Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. If a
+    condition contains a number, the limits of the bins must agree in the two releases. If it contains a category, the content
+    of the bins must agree.
 
     Parameters
     ----------

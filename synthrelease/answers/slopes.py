@@ -3,11 +3,11 @@
 With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of the noisy A and b are
 weighted sums of noise terms, with known weights. For the slope of column k, let h be the row vector with h_k = 1 such that the
 noisy h A is 0 in all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the
-true table. The interval contains a slope if plausible noise explains this equation. So the noise in X'X does not bias slopes
-towards 0.
+true table. The interval contains every slope for which noise of a plausible size explains this equation. So the noise in X'X
+does not bias slopes towards 0.
 
-For members, the sums over the slots are added. The sample consists of roots, so the sampling variance uses the squared sums
-over the members of each root (theory 13.14, figures of members).
+For members, the sums over the slots are added. The sample is a sample of roots, so the sampling variance uses the squares of
+sums over the members of each root (theory 13.14, figures of members).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import Noises, SharedNoise
 
 MOST_NOISE = 0.5
-"""Largest total standard deviation of the noise in A, scaled so that A is the identity, at which slopes are estimated."""
+"""Slopes are estimated only up to this total standard deviation of the noise in A, scaled so that A is the identity."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,8 +36,8 @@ class Slopes:
     ----------
     file, population : the slopes for the rows of the file that the rules keep, and the slopes for a population from which these
         rows are a sample.
-    robust : whether variances around the line may differ between rows, which needs one table with all columns. Otherwise the
-        interval for a population assumes equal variances.
+    robust : whether the interval for a population allows different variances around the line in different rows. This needs one
+        table with all columns. Otherwise equal variances are assumed.
     """
 
     file: tuple[Ratio, ...]
@@ -228,7 +228,7 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 def _spread(
     tables: PublishedTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool
 ) -> float:
-    """Return the sampling variance of h X'(y - X theta). For members, the sample consists of roots."""
+    """Return the sampling variance of h X'(y - X theta). For members, the sample is a sample of roots."""
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -1,8 +1,8 @@
-"""Decide what a release states about a question, and which estimates it gives. The statement is "covered by a criterion",
+"""Determine what a release states about a question, and which estimates it gives. The statement is "covered by a criterion",
 "bounded" or "no statement".
 
-The decision uses the kinds of the criteria and their limits (`limits`), but no linear program. So the card of a release and
-`bound` agree on every machine.
+The result depends on the kinds of the criteria and on their limits (`limits`), but not on a linear program. So the card of a
+release and `bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from synthrelease.settings.questions import QuestionTable
 # bin.
 
 WIDEST = 0.5
-"""An interval is too wide to be informative if it covers at least this share of the possible range. Then no number is given."""
+"""If an interval covers at least this share of the possible range, it is too wide to be informative. Then the program gives no
+number.
+"""
 
 _DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))
@@ -58,8 +60,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Return a term without its numbers if these numbers are not estimable, and without numbers for a population if the rows
-    are no random sample.
+    """Return a term. If its numbers are not estimable, remove them. If the rows are no random sample, remove the numbers for a
+    population.
 
     Parameters
     ----------
@@ -109,8 +111,7 @@ def possible_width(statistic: str, tables: PublishedTables, question: Question) 
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the open bins. The values of an open bin end at the public bound of the column, if the column has
-    bounds."""
+    """Return the labels of the open bins. In a column with bounds, the values of an open bin end at the public bound."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -133,8 +134,8 @@ class StatedAnswer:
 
     Attributes
     ----------
-    word : one of three statements. "covered by a criterion" says that a criterion value includes the error of this answer,
-        "bounded" that criteria or published measurements limit the error, and "no statement" that neither holds.
+    word : one of three statements. "covered by a criterion" means that a criterion value includes the error of this answer.
+        "bounded" means that criteria or published measurements limit the error. "no statement" means that neither holds.
     because : the criteria, or the reason why there is no statement.
     estimated : the estimate from published noisy tables with its interval, in words; empty if release.json has no such
         estimate.
@@ -190,7 +191,8 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
     """Return the statement about a question that is written in the grammar of `estimate`. No criterion covers such questions,
-    but `bound` answers shares and means."""
+    but `bound` can answer shares and means.
+    """
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)

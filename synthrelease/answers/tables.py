@@ -1,11 +1,11 @@
-"""Estimate sums over the rows that a release uses, without bias, from all published noisy tables that contain the needed
-columns.
+"""Estimate sums over the rows that a release uses, without bias. The estimates come from all published noisy tables that
+contain the needed columns.
 
 If several tables contain the columns, each cell gets the mean of its values in these tables, weighted by the inverse variances
 of the values. Then the cells are adjusted so that they add up to the known number n. Each cell is adjusted in proportion to its
 variance. The weights depend only on public facts: the scales of the noise, the rules and the question. So every estimate is the
-true sum plus a weighted sum of noise terms with known weights. The rows were drawn from the kept rows of the file, which adds a
-further error to statements about the file.
+true sum plus a weighted sum of noise terms with known weights. The rows were drawn from the kept rows of the file. So
+statements about the file have a further error.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NoisySums:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
     """The estimated number of rows in one bin, with the weights of the noise terms in its error. Noise terms of cells with
-    equal weights are combined. The last noise is the noise of the number of rows, which has weight 0.
+    equal weights are combined. The last noise term is the noise of the number of rows, with weight 0.
     """
 
     value: float
@@ -176,7 +176,8 @@ class PublishedTables:
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
         """Yield the estimated number of rows in each bin of a column (see `sums`).
 
-        All other cells of a table have the same weight if these cells combine the same number of noise terms in every table.
+        All other cells of a table have the same weight, provided that they combine the same number of noise terms in every
+        table.
         """
         tables = [table for table in self.tables if name in table.columns]
         if not tables:
@@ -223,8 +224,8 @@ class PublishedTables:
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the combination of the tables over some columns: the (n_cells,) means, the (n_cells,) variances of these means,
-    and the (n_tables, n_cells) weights. Means, variances and weights are 0 in cells that the rules exclude.
+    """Combine the tables over some columns. Return the (n_cells,) means, the (n_cells,) variances of these means, and the
+    (n_tables, n_cells) weights. Means, variances and weights are 0 in cells that the rules exclude.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])

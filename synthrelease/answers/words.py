@@ -22,7 +22,7 @@ Ends = tuple[float, float, float, float]
 """The ends of two intervals: first the interval for the file, then the interval for a population."""
 INTERVAL = ("low", "high", "population_low", "population_high")
 BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
-"""The fields of a term that contain these ends: first by exact values, then by representative values."""
+"""The fields of a term that contain the ends of intervals: first by exact values, then by representative values."""
 
 CONSTANT = "constant"
 """The name of a regression's intercept."""
@@ -53,19 +53,19 @@ class Term:
         possible range, the group may have no row, or the values in an open bin could change a mean by half of this range
         (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
-    standard_error : standard error from the noise and the draw of rows (delta method).
+    standard_error : the standard error that is due to the noise and to drawing the rows (delta method).
     low, high : the interval for the rows of the file that the rules keep, by exact values.
-    population_standard_error : standard error from noise and sampling.
+    population_standard_error : the standard error that is due to noise and sampling.
     population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
         for a population are None if the release declares that these rows are no simple random sample.
     binned_low, binned_high : the interval for the mean of representative values over the same rows; None if representative
         values equal the exact values. Slopes then have only this interval, and low, high and the interval for the population
         are None.
-    population_binned_low, population_binned_high : the same for a population.
-    rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions. `rows` is None if the
-        publisher stated only a lower bound of the number of kept rows. For weighted shares, the number of persons that these
-        rows represent.
-    population_rows_low, population_rows_high : for weighted shares, the same for a population.
+    population_binned_low, population_binned_high : the same interval for a population.
+    rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions, with its interval. For
+        weighted shares, it is the number of persons that these rows represent. `rows` is None if the publisher stated only a
+        lower bound on the number of kept rows.
+    population_rows_low, population_rows_high : for weighted shares, the interval of the same number for a population.
     bins : for medians, the labels of the first bin of the interval, the estimated bin and the last bin of the interval.
     """
 
@@ -102,8 +102,8 @@ class Term:
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return the term with its interval in the fields for representative values, so that the term states nothing about
-        exact values.
+        """Move the interval of the term to the fields for representative values, so that the term states nothing about exact
+        values.
         """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
         return replace(self.without(INTERVAL), **moved)
@@ -121,11 +121,11 @@ class Estimate:
     terms : the estimated numbers. There is one share, mean or median for all rows or for each bin of `by` that can have rows,
         or one slope for each column.
     contrasts : the comparison of two groups, whose own numbers are in `terms`; empty for other questions.
-    confidence : confidence of each interval on its own. With `together`, this is the confidence that all intervals for the file
-        hold at once, and likewise all intervals for a population.
+    confidence : the confidence of each interval alone. With `together`, it is the confidence that all intervals for the file
+        hold at once, and also that all intervals for a population hold at once.
     together : whether all intervals hold at once.
-    n_intervals : number of intervals for the file. Without `together`, at most (1 - confidence) times this number miss on
-        average.
+    n_intervals : number of intervals for the file. Without `together`, on average at most (1 - confidence) times this number of
+        intervals miss their true values.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
         a person, or clusters without a design effect. The list is empty if there is an interval.
     weighting : a sentence that says how rows are weighted; empty if the release has no design weight.
@@ -235,7 +235,7 @@ def explained(answer: Estimate) -> str:
 
 
 def _promise(answer: Estimate) -> str:
-    """Return a sentence on how often intervals miss, over all noise of the run and the draw of rows."""
+    """Return a sentence that says how often intervals miss their true values, over all noise and the drawing of rows."""
     missed = 1 - answer.confidence
     of_runs = f"in at most {100 * missed:.4g}% of runs (runs without a release count, too)."
     if answer.together:
@@ -392,7 +392,7 @@ def _between(
     lowest: float | None = None,
     highest: float | None = None,
 ) -> str:
-    """Return an interval in words. An end at the smallest or largest possible value is omitted."""
+    """Return an interval in words, without an end that is the smallest or largest possible value."""
     if low is None or low == lowest:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
     return f"at least {value(low)}" if high is None or high == highest else f"{value(low)} to {value(high)}"
@@ -410,8 +410,8 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Return the number of decimals to print: two digits of the smallest standard error; for medians, the decimals of bin
-    limits.
+    """Return how many decimals to print: enough for two digits of the smallest standard error, or for medians as many as the
+    bin limits have.
     """
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]

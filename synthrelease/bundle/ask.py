@@ -1,4 +1,5 @@
-"""Write ask.html: a page that answers questions from the published noisy tables, in each language of the card.
+"""Write ask.html, a page that answers questions from the published noisy tables. There is one page for each language of the
+card.
 
 The page computes its answers by the same rules as `estimate` (templates/answers.js), so the page needs no program and no
 network. The data in the page depend only on release.json, measurements.json and the released rows, so the same release gives
@@ -66,7 +67,8 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
-    """Return the data of the page for JSON: the noisy tables on released bins, the columns, and the number of rows in the file.
+    """Return the data of the page, for JSON: the noisy tables on released bins, the columns, and the number of rows in the
+    file.
 
     Parameters
     ----------
@@ -118,8 +120,8 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
     """Yield the questions that were measured directly, with their answers.
 
-    Each answer has intervals with a separate confidence each, and wider simultaneous intervals. Numbers have six digits, as in
-    release.json, so that they are the same on every machine.
+    Each answer has intervals that each hold with the confidence alone, and wider intervals that hold together. Numbers have six
+    digits, as in release.json, so that they are the same on every machine.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
@@ -200,15 +202,14 @@ def _finite(values: Iterable[float]) -> list[float | int | None]:
 
 @lru_cache(maxsize=8)
 def _words(language: str) -> Mapping[str, str]:
-    """Return the words of the page in a language."""
+    """Return the texts of the page in a language."""
     import tomllib
 
     return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Return the page in a language. The Content Security Policy of the page allows only the script and the style of the page
-    itself."""
+    """Return the page in a language. Its Content Security Policy allows only its own script and its own style."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")

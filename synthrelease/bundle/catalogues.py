@@ -36,13 +36,13 @@ def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: 
 
 
 def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return dcat.jsonld: DCAT-AP 3 with the fields of HealthDCAT-AP that the publisher has stated."""
+    """Return dcat.jsonld: the release in DCAT-AP 3, with those fields of HealthDCAT-AP that the publisher has stated."""
     entry = filled("dcat.json", document=document, dataset=dataset)
     return json_bytes(entry | {"@graph": [with_something(node) for node in entry["@graph"]]})
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
-    """Return dcat.ttl: a comment, and the statements of dcat.jsonld in Turtle. This function needs rdflib (the extra
+    """Return dcat.ttl: a comment, and the statements of dcat.jsonld in the format Turtle. This function needs rdflib (the extra
     `catalogue`).
 
     Raises

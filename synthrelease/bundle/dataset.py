@@ -26,7 +26,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue without empty entries and without entries that are None."""
+    """Return the entries of a catalogue, without entries that are empty or None."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
@@ -37,7 +37,7 @@ class Licence:
     Attributes
     ----------
     name : SPDX identifier of the licence; empty if the licence has no identifier and the publisher describes it in words.
-    title, address : empty if nothing is stated.
+    title, address : the name and the web address of the licence; empty if not stated.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table of the release. A table contains the rows, or the members of linked tables.
+    """A table of the release: the table of the rows or, for linked tables, the table of the members.
 
     Attributes
     ----------
@@ -113,10 +113,11 @@ class Dataset:
     ----------
     title : the publisher's title, which says that the data are synthetic.
     slug : a name of lower-case letters, digits and hyphens.
-    identifier : the digest of release.json in the form of a name (RFC 6920). It is the same at every address of the release.
-    address : the publisher's address of the release. If the publisher states no address, it is the identifier.
+    identifier : the digest of release.json in the form of a name (RFC 6920). It stays the same if the release moves to another
+        address.
+    address : the web address of the release. If the publisher states no address, it is the identifier.
     summary : the publisher's summary, or the description in the configuration; may be empty.
-    provenance : the origin of the original records, and how the synthetic rows were made.
+    provenance : where the original records come from, and how the synthetic rows were made.
     card : all texts of the publisher.
     """
 
@@ -135,7 +136,7 @@ class Dataset:
 
     @classmethod
     def of(cls, document: ReleaseDocument, sizes: Mapping[str, int] | None = None) -> Dataset:
-        """Return the description of the release of a document.
+        """Return the description of the release to which a document belongs.
 
         Parameters
         ----------
@@ -173,14 +174,14 @@ class Dataset:
         return self.card.published.isoformat()
 
     def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
-        """Return the contact as a dict with one key: `by_email` if the contact is an e-mail address, else `otherwise`. The
-        dict is empty if the card states no contact.
+        """Return the contact as a dict with one key: `by_email` if the contact is an e-mail address, and `otherwise` if not.
+        The dict is empty if the card states no contact.
         """
         contact = self.card.contact
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
     def part(self, name: str) -> str:
-        """Return the address of a part of the dataset. The fragment of the address is the name of the part."""
+        """Return the address of a part of the dataset. Its fragment (the text after #) is the name of the part."""
         return f"{self.address.partition('#')[0]}#{name}"
 
 

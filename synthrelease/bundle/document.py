@@ -1,4 +1,6 @@
-"""Make release.json and measurements.json: guarantee, charges, released criterion values, schema and the publisher's texts."""
+"""Make release.json and measurements.json. release.json contains the guarantee, the charges, the released criterion values, the
+schema and the publisher's texts.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return, by field, the parts of release.json that follow from the specification, the drawn configuration and the numbers
+    """Return the parts of release.json, by field, that follow from the specification, the drawn configuration and the numbers
     of rows.
 
     Parameters
@@ -184,7 +186,7 @@ def release_document(
     Parameters
     ----------
     files : the data files of the bundle, each with the SHA-256 checksum of the file.
-    made_of_rows : the parts of release.json that options computed from the released rows.
+    made_of_rows : those parts of release.json that are computed from the released rows, such as weights.
     """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
@@ -211,16 +213,14 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Return the document with its privacy definition. The definition follows from the guarantee, the domain and the
-    options.
-    """
+    """Add the privacy definition to the document. It follows from the guarantee, the domain and the options."""
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """Return a criterion with its value and the interval that follows from the value and its noise."""
+    """Return a criterion with its value, and with the interval that follows from this value and its noise."""
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
@@ -250,8 +250,8 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval that follows from the distribution of the noise. The noise belongs to this criterion value alone, or
-    several values share it.
+    """Return the interval that follows from the distribution of the noise. The criterion value has its own noise, or shares it
+    with other values.
     """
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
@@ -284,7 +284,7 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
 def writers(bundle: BundleTable) -> dict[str, str]:
     """Return the versions of the libraries that write the table and catalogues, and the kind of processor.
 
-    The compressed bytes of Parquet depend on both.
+    The compressed bytes of Parquet files depend on both.
     """
     installed = {package: package_version(package) for package in ("pyarrow", *packages(bundle))}
     return installed | {"processor": processor()}

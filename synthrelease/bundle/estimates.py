@@ -46,7 +46,7 @@ ESTIMATED_LEVEL = 0.95
 def estimates_part(
     document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
 ) -> EstimatesPart | None:
-    """Return the part of release.json on estimates. The result is None if the number of measurements of the search was not
+    """Return the part of release.json on estimates. Return None if the number of measurements before the release was not
     limited, because then nothing is estimable.
 
     Parameters
@@ -72,9 +72,9 @@ def estimates_part(
 
 
 def strengths_of(release: PublishedRelease) -> StrengthsPart:
-    """Compute the strength of association of column pairs, and the shares of bins, from the noisy tables.
+    """Compute, from the noisy tables, how strongly pairs of columns are associated, and the shares of bins.
 
-    Each value comes from the table with the least noise that contains the columns.
+    Each value is computed from the table that contains the columns and has the least noise.
     """
     shares = dict[str, tuple[float, list[Number]]]()
     pairs = dict[str, tuple[float, Number]]()
@@ -203,8 +203,8 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Return the document with two additions: the checksums of the estimate files, and the possible errors of the counts in
-    estimates.csv.
+    """Add two facts to the document: the checksums of the files with estimates, and how large the errors of the counts in
+    estimates.csv may be.
     """
     part = document.estimates
     if part is None or CSV not in files:
@@ -214,7 +214,7 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """For each column and pair of columns, return half the width of the widest interval of a count, in rows. If a count is
+    """For each column and each pair of columns, return half the width of the widest interval of a count, in rows. If a count is
     not estimable, return the number of all rows instead.
     """
     errors: dict[str, int] = {}

@@ -2,8 +2,8 @@
 `formats`).
 
 The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata. In SPSS it is
--1, which the file declares as missing. Both formats store the time of writing, which would reveal how long the run took. So a
-constant replaces this time. pyreadstat needs the whole table in memory.
+-1, which the file declares as missing. Both formats store the time of writing. It would reveal how long the run took, so a
+constant replaces it. pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PackageLimits:
     length, longest : function that returns the length of a name, and the largest allowed length. Stata counts characters, and
         SPSS counts bytes of UTF-8.
     variable_label, file_label : largest length of these labels, by the same function.
-    same : function that maps two names to the same text if the package treats them as one name.
+    same : function that returns the same text for two names if the package treats them as one name.
     reserved : function that returns whether the package reserves a name.
     """
 
@@ -84,14 +84,14 @@ SPSS = PackageLimits(
     reserved=lambda name: name.casefold() in _SPSS_WORDS,
 )
 PACKAGES = {"stata": STATA, "spss": SPSS}
-"""Limits of statistical packages, by their names in [bundle] formats."""
+"""The limits of statistical packages, by the names of the packages in [bundle] formats."""
 
 # Names that a package accepts. The names depend on the column names alone, so every release of a configuration has the same
 # names.
 
 
 def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
-    """For every column, return a valid and unique name in the package. Names that are already valid do not change.
+    """For every column, return a name that is valid and unique in the package. Names that are already valid do not change.
 
     In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
     another character, or is reserved, gets the prefix "v_". Long names are cut. If another column already has this name, a
@@ -135,7 +135,7 @@ def _cut(name: str, package: PackageLimits, reserve: int = 0) -> str:
 
 
 def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
-    """Return messages on the column names that the chosen packages must change, one for each package."""
+    """Return one message for each chosen package. The message lists the column names that this package must change."""
     lines = []
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
@@ -211,7 +211,7 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the table in the formats that [bundle] formats lists. For each file name, there is an iterable of bytes.
+    """Return the table in the formats that [bundle] formats lists, as an iterable of bytes for each file name.
 
     Raises
     ------
@@ -318,7 +318,9 @@ def _library(package: PackageLimits) -> Any:
 
 
 def _written(package: PackageLimits, frame: Any, **settings: Any) -> bytes:
-    """Return the bytes that pyreadstat writes for a frame, through a temporary folder that only its owner can read."""
+    """Return the bytes that pyreadstat writes for a frame. They are written into a temporary folder that only its owner can
+    read.
+    """
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:
@@ -340,7 +342,7 @@ _SECTIONS, _BEHIND = 14, 9  # Number of offsets in <map>, and index of the first
 
 
 def with_note(content: bytes, note: str) -> bytes:
-    """Return a Stata file to which one note about the dataset is added.
+    """Add one note about the dataset to a Stata file, and return the file.
 
     Raises
     ------

@@ -25,13 +25,13 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the part of release.json on the complete copies, and their file. If the copies cannot be made, return a part that
-    states the reason, and no file.
+    """Return the part of release.json on the complete copies, and their file. If the copies cannot be made, the part states the
+    reason, and there is no file.
 
     Notes
     -----
     Donors are drawn with random bits from the operating system, and all copies are published. The copies depend only on the
-    released table and on these random bits, so the copies cost no privacy.
+    released table and on these random bits, so they cost no epsilon.
     """
     counts = rows.table.counts
     open_ = gaps_of_cells(counts, missing_bins(rows.columns), rows.rules)
@@ -50,7 +50,7 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the part on the copies for a preview. In a preview, the number of rows with gaps is not counted."""
+    """Return the part on the copies for a preview. A preview does not count the rows with gaps."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
@@ -58,9 +58,7 @@ def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
 def files_anew(
     part: ImputationPart, files: Mapping[str, bytes], old_bundle: BundleTable, new_bundle: BundleTable
 ) -> dict[str, bytes]:
-    """Return the file of the copies for a rewritten bundle. The file has its new name, with or without the column
-    `synthetic`.
-    """
+    """Return the file of the copies for a rewritten bundle, under its new name, with or without the column `synthetic`."""
     if part.file(old_bundle) not in files:
         return {}
     content = files[part.file(old_bundle)]

@@ -1,8 +1,9 @@
-"""Compute intervals for exact criterion values and limits for the file, from released values (post-processing, no cost).
+"""Compute intervals for exact criterion values, and limits for the whole file. Both are post-processing of released values,
+without a cost.
 
 A criterion value compares the released rows with the n rows that the release used. These rows were drawn at random from the K
-rows of the file that the rules keep. A limit for all K rows is the limit for the n rows plus the error of this draw (theory
-13.17, drawn shares).
+rows of the file that the rules keep. A limit for all K rows is the limit for the n rows plus the error that is due to drawing
+them (theory 13.17, drawn shares).
 """
 
 from __future__ import annotations
@@ -58,15 +59,14 @@ def laplace_interval(
     value : the released criterion value.
     rows : the number of rows from which the criterion value was computed. This number determines the grid.
     best, worst : the range of exact criterion values. `worst` is None if there is no worst value.
-    passed_below : the threshold, if the value was released only because it did not exceed the threshold. None if the decision
-        to release did not use the value's noise.
+    passed_below : the threshold, if the value was released only because it did not exceed the threshold; None if the decision
+        to release did not depend on the value's noise.
 
     Notes
     -----
     Let e be the exact value of the released candidate and v = e + z the noisy value, in steps of the grid, where z is discrete
-    Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance implies v <= t,
-    and implies nothing else about z. So for every candidate, and hence for the released candidate, v has its distribution
-    truncated at t.
+    Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance implies only v <=
+    t about z. So for every candidate, and hence for the released candidate, v has its distribution truncated at t.
 
     - Low end: v - q, where q is the smallest number with Pr[z > q] <= (1 - level)/2. Truncation only makes v smaller, so it
       does not increase the probability of e < v - q.
@@ -93,12 +93,12 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """Return an interval for a criterion value that shares its noise with other values. The interval contains the exact value
-    in at least the share `level` of all releases.
+    """Return an interval for a criterion value that shares its noise with other values. In at least the share `level` of all
+    releases, it contains the exact value.
 
-    The decision to release did not use this noise. The noise has the marginal distribution of one noise term that several
-    numbers share (theory 9.18, one noise for many numbers). The level holds for this value separately. The rounding to the
-    grid adds one step at each end.
+    The decision to release did not depend on this noise. The noise has the marginal distribution of one entry of a noise vector
+    that several numbers share (theory 9.18, one noise for many numbers). The level holds for this value separately. The
+    rounding to the grid adds one step at each end.
     """
     step = shared_grid(sensitivity, rows).step
     released, reach = grid_point(value, step), noise.beyond(rows, float(1 - level)) + 1
@@ -107,8 +107,8 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Return the largest exact value, in steps, for which a released value of at most `released` still has probability above
-    `tail`. The result is None if there is no largest value.
+    """Return the largest exact value, in steps, for which a released value of at most `released` has a probability above
+    `tail`; None if there is no largest value.
     """
 
     def probability(exact: int) -> float:
@@ -146,7 +146,7 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Return the document. If the release used a random part of the rows, limits for the whole file are added."""
+    """If the release used a random part of the rows, add limits for the whole file to the document. Return the document."""
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
     return document.model_copy(update={"criteria": criteria})
@@ -163,7 +163,7 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
     """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules.
     The drawn rows are only some of these rows.
 
-    The result is None if the value for the drawn rows, or the error of the draw, has no upper limit.
+    The result is None if there is no upper limit on the value for the drawn rows, or on the error that is due to drawing them.
     """
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
@@ -181,8 +181,8 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
     Parameters
     ----------
-    largest : the number of columns of the tables whose cells the limit covers. The limit covers all these cells at once. By
-        default, this is the number of columns of the criterion's tables.
+    largest : the limit covers, at once, all cells of tables with this number of columns. By default, it is the number of
+        columns of the criterion's tables.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -224,11 +224,11 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the random draw of the rows to which a criterion value refers, with the risk that remains for the draw at
-    `LEVEL`. The upper end of the interval has used the other part of the risk.
+    """Return the random draw of the rows to which a criterion value refers, with the part of the risk at `LEVEL` that remains
+    for this draw. The upper end of the interval uses the other part of the risk.
 
-    The probability that public rows replaced missing rows is subtracted first. A fiftieth of the remaining risk is used for
-    the noise of the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
+    The probability that public rows completed the table is subtracted first. A fiftieth of the remaining risk is used for the
+    noise in the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
     interval or only an approximate interval (from redrawn noise), or the value refers only to a piece of the rows.
     """
     upper = _upper_risk(part, document)
@@ -262,9 +262,7 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of binnings in which the column could have been released. The result is empty if
-    there is only one configuration.
-    """
+    """Return, for each column, in how many binnings it could have been released; empty if there is only one configuration."""
     if document.selection.configurations == 1:
         return {}
     return {column.name: max(1, len(column.alternatives)) for column in document.columns}

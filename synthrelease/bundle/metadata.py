@@ -1,5 +1,5 @@
-"""Write CITATION.cff, datapackage.json and deployment.yaml (an entry for OpenDP's registry of deployments, all fields of tier
-3).
+"""Write CITATION.cff, datapackage.json and deployment.yaml. The last file is an entry for OpenDP's registry of deployments,
+with all fields of tier 3.
 
 The texts of the publisher come from [card]. All other content comes from release.json.
 """
@@ -44,7 +44,7 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_bytes(tables: dict[str, Any]) -> bytes:
-    """Return tables as YAML below a comment that says that the data are synthetic."""
+    """Return tables as YAML. A comment at the beginning says that the data are synthetic."""
     text: str = yaml.dump(tables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {NOTICE}\n{text}".encode()
 
@@ -129,7 +129,9 @@ _texts: dict[str, str] = {}
 
 
 def _text_template(text: str) -> Template:
-    """Return the template of a text. The template has a name, so it is compiled once and stored, like a template in a file."""
+    """Return the template of a text. Because the template has a name, it is compiled once and stored, like a template in a
+    file.
+    """
     name = sha256(text.encode())
     _texts[name] = text
     return _environment_of_texts().get_template(name)

@@ -1,5 +1,5 @@
-"""Make the part of release.json on the questions that were measured directly: their noisy sums, and the answers from these
-sums.
+"""Make the part of release.json on the questions that were measured directly: their noisy sums, and the answers that follow
+from these sums.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Describe the questions that were measured directly on the card: their cost, and a line for each number of their answers."""
+"""Describe, on the card, the questions that were measured directly: their cost, and a line for each number of their answers."""
 
 from __future__ import annotations
 

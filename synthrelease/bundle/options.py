@@ -1,5 +1,5 @@
-"""Handle the options of a release by name. Each option has parts of release.json, files that it makes, and sections of the
-card.
+"""Handle the options of a release by name: the parts of release.json, the files and the sections of the card that belong to
+each option.
 
 This module has the short options. `imputation` and `series` are separate modules.
 """
@@ -46,8 +46,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, with its weights if it has weights. It comes with the parts of release.json and the files that
-    options made from its rows.
+    """The released table, with its weights if it has any. Also the parts of release.json and the files that options made from
+    its rows.
     """
 
     table: ReleasedTable
@@ -56,13 +56,12 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Return the released table with its weights. The result also has the parts of release.json and the files for weights and
-    complete copies.
+    """Return the released table with its weights, and the parts of release.json and the files for weights and complete copies.
 
     Parameters
     ----------
-    anew : whether a finished bundle is written again. In this case, weights are computed again from the rows, and complete
-        copies stay unchanged.
+    anew : whether a finished bundle is written again. Then weights are computed again from the rows, and complete copies stay
+        unchanged.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
@@ -135,7 +134,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return the parts of release.json that follow only from the specification and the other parts of the document."""
+    """Return those parts of release.json that follow from the specification and the other parts of the document alone."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -180,7 +179,7 @@ class CardStatement:
 
 
 class CardColumn(NamedTuple):
-    """A column of a table on the card. A column has a heading and a style."""
+    """A column of a table on the card, with its heading and its style."""
 
     heading: str
     kind: Literal["", "number", "wide"] = ""
@@ -303,7 +302,7 @@ class Outcome:
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return messages about options after a release is written: the range of the weights, or the reason why there are no
+    """Return messages about options, for the time after a release is written: the range of the weights, or why there are no
     weights.
     """
     part = document.calibration
@@ -323,8 +322,8 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
     """Return the part of release.json on weights, and for each cell the weight of its rows. The weights are None if no weights
-    give the published totals. Such a table is released without weights, because it has met all criteria and its budget is
-    spent.
+    reproduce the published totals. The table is then released without weights, because it has met all criteria and its budget
+    is spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)

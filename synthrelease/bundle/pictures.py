@@ -51,8 +51,9 @@ MAX_PAIRS, MAX_BINS = 36, 64
 MOST_BARS, FEW_BARS = 400, 40
 """If a column has more than MOST_BARS bins, only the FEW_BARS bins with the most rows are drawn."""
 SPARSE = 0.01
-"""The scale of colours of a heat map covers only bins that have at least this share of the rows. Otherwise bins of a few rows
-could make all other bins pale."""
+"""The colour scale of a heat map covers only bins that have at least this share of the rows. Otherwise a bin with few rows
+could make all other bins pale.
+"""
 _WIDTH = 340.0
 
 
@@ -97,9 +98,9 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Return a bar chart of one column. The chart shows the share of each bin, and the range that contains the original share.
+    """Return a bar chart of one column. It shows the share of each bin, and a range for the share in the file.
 
-    A bar is hollow if the error of its share may be at least half of the share. If there are very many bins, such as areas,
+    If the error of a share may be at least half of the share, its bar is hollow. If there are very many bins, such as areas,
     only the bins with the most rows are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
@@ -185,7 +186,7 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. These lines replace colours that would mean nothing
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. The lines replace a colour that would mean nothing
     because of the noise.
     """
     step = 8.0
@@ -200,7 +201,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
     """
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return the share of the allowed error that a criterion value uses: 0 at the best value, 1 at the threshold."""
+        """Return how much of the allowed error a criterion value uses: 0 at the best value, 1 at the threshold."""
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 
@@ -226,8 +227,8 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """Return a picture of the charge tree. The picture shows every node below its parent, with the epsilon of the node and the
-    rule of its parts.
+    """Return a picture of the charge tree. It shows every node below its parent, with the epsilon of the node and the rule that
+    composes its parts.
     """
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
@@ -262,5 +263,7 @@ def _rows(
 
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
-    """Return the picture in the part for everyone: two registers that differ in one record, and the same release from both."""
+    """Return the picture for the part of the card that is for everyone: two registers that differ in one record, and the same
+    release from both.
+    """
     return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=textwrap.wrap)

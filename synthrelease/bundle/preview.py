@@ -1,7 +1,7 @@
 """Write the documents of a release before the run, with placeholders for criterion values, and write a finished bundle again.
 
-`release` writes the preview before anything private is read and then discards it. So an error from a text or a name that a
-document cannot contain occurs before any budget is spent.
+`release` writes the preview before anything private is read and then discards it. So if a document cannot contain a text or a
+name, the error occurs before any budget is spent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 DIGITS = 24
-"""Largest number of bytes of a weight, or of the numbers of a copy and of a row."""
+"""Largest number of bytes of a weight. It is also the largest number of bytes of the numbers of a copy and of a row."""
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
@@ -121,7 +121,8 @@ def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: 
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
-    """Return the files of a bundle with another card, other published totals or other formats, without checksums and signature.
+    """Write a bundle again with another card, other published totals or other formats. Return its files, without checksums and
+    signature.
 
     Rows, criterion values and guarantee stay as they are. Weights depend only on rows and published totals, so no privacy
     budget is spent. The day of publication stays the same unless the card states another day.
@@ -131,7 +132,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
     spec : the configuration with the new texts and totals. All other settings must be as in the configuration that made the
         bundle.
-    keep : function that stores each table of rows. The table is made block by block.
+    keep : function that stores each table of rows, which is made block by block.
 
     Raises
     ------
@@ -211,8 +212,8 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return the stated number of rows, or the largest number that files of this size can hold. For a database, and for
-    files of unknown size, return a typical number.
+    """Return the stated number of rows, or the largest number of rows that files of this size can contain. For a database, and
+    for files of unknown size, return a typical number.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated

@@ -1,8 +1,8 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
 A maximum entropy model is fitted to the noisy tables and restricted to the condition. This is post-processing of published
-values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not computed for these rows, so
-criterion values say nothing about these rows.
+values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not computed for these rows, so the
+released criterion values say nothing about them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ConditionalRows:
     group : an estimate of the number of rows in the file that meet the condition, with its interval (`rows`, `rows_low`,
         `rows_high`).
     measured : columns that a published noisy table contains together with all columns of the condition.
-    through : all other columns. The rows associate these columns with the condition only through the measured columns.
+    through : all other columns. In the rows, they are associated with the condition only through the measured columns.
     n_tables : number of noisy tables from which the rows were made.
     """
 
@@ -102,7 +102,7 @@ class ConditionalRows:
 def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
     """Draw rows that meet a condition. This needs no private data and costs no epsilon.
 
-    The rows satisfy the plausibility rules of the release and are projected as its rows were.
+    The rows satisfy the plausibility rules of the release, and get the same projection as its rows.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
     Raises
     ------
-    InputError : when the condition cannot be read, or no noisy table contains its columns; when, given the noise, possibly no
-        row meets the condition; when the release has linked tables; when no row is possible.
+    InputError : when the condition cannot be read, or no noisy table contains its columns; when the noise is so large that
+        perhaps no row meets the condition; when the release has linked tables; when no row is possible.
 
     Examples
     --------

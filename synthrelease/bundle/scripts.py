@@ -93,7 +93,7 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """Return the variables whose bins have numbers, each with an unused name for a second variable that contains these
+    """Return the variables whose bins have numbers. Each comes with an unused name for a second variable, which contains these
     numbers.
     """
     numbers = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return the part of release.json on the series: the cost of each release, and the sum of these costs for one person."""
+    """Return the part of release.json on the series: the cost of each release, and the total cost for one person."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -70,12 +70,12 @@ def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
 
 
 def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
-    """Return a row of the card's table for each earlier release."""
+    """Return the rows of a table on the card, one for each earlier release."""
     return tuple(_row(earlier) for earlier in part.earlier)
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return sentences on the releases of the series, the year in the plan, and the cost of all releases for a person."""
+    """Return sentences about the series: its releases, the year in the plan, and the total cost for a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)
@@ -85,7 +85,9 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """Return sentences on the changes since the latest earlier year in the plan, from estimates that both releases state."""
+    """Return sentences on the changes since the latest earlier year in the plan. They use estimates that both releases
+    state.
+    """
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []

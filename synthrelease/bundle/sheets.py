@@ -82,7 +82,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """Return a sheet by its file name. The sheet is rendered from the template of this name, with one empty line between
+    """Return the sheet with this file name. It is rendered from the template of the same name, with one empty line between
     blocks.
     """
     text = environment().get_template(name).render(values)
@@ -153,11 +153,11 @@ def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedC
 
 NAME = "SIGN.md"
 AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about three with two free cores (2026-11-24)"
-"""Measured duration of the longest check."""
+"""The measured duration of the longest check, as text."""
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return SIGN.md by file name; empty for a release that a version before 1.0.0 made. The content depends on release.json
+    """Return SIGN.md by file name; empty for a release from a version before 1.0.0. The content depends on release.json
     alone.
     """
     if document.format == BEFORE:
@@ -188,7 +188,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return, in one sentence, the statement about a release that SIGN.md asks a person to sign."""
+    """Return, in one sentence, what a person who signs SIGN.md states about the release."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -230,7 +230,7 @@ def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
     """Return, as text, the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. For another
-    kind of noise, the text says so.
+    kind of noise, the text says that the noise is different.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} values share one noise"

@@ -35,14 +35,14 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table, with all facts that are needed to write its files.
+    """The released table, and all facts that are needed to write its files.
 
     Attributes
     ----------
     transformation : the map from atomic bins to released bins.
     columns : the columns with their released bins.
     rules : the plausibility rules for released rows, on these bins.
-    smallest : the number of times that every released row occurs at least.
+    smallest : how often every released row occurs at least.
     bundle : the names of the files, and whether the files are marked as synthetic.
     """
 
@@ -68,7 +68,7 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """The columns of a file of released rows, and the rows of this file in batches that are made on demand."""
+    """The columns of a file of released rows, and its rows in batches that are made on demand."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]
@@ -119,7 +119,7 @@ def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> R
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
-    """Return the files of rows that every release has: for each file name, an iterable of bytes.
+    """Return the files of rows that every release has, as an iterable of bytes for each file name.
 
     Parameters
     ----------

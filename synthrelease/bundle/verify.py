@@ -1,8 +1,8 @@
 """Run all checks of a bundle in order. If a check fails, the checks that depend on its result are not run.
 
-The checks have three parts: checks from the folder alone (`alone`), checks of the plan and the criterion values by the classes
-of the program (`plan`), and a comparison of all documents (`documents`). The part `alone` imports nothing from the other two
-parts.
+The checks have three parts: checks that need the folder alone (`alone`), checks of the plan and the criterion values with the
+classes of the program (`plan`), and a comparison of all documents (`documents`). The part `alone` imports nothing from the
+other two parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from synthrelease.spec.canonical import WORDS, read_tables
 
 PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)
-"""Names of the checks that are not run if the table or the schema could not be read."""
+"""Names of the checks that need the table and the schema. They are not run if one of these could not be read."""
 DeferredCheck = tuple[str, Callable[[], Check]]
 """The name of a check that needs the document and the table, and a function that runs it."""
 
@@ -47,12 +47,11 @@ def verify_bundle(
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with it. A
         key or a commitment that lies in one of the folders is refused.
-    earlier : folders of other releases of the same register. The verification checks what this release states about the given
-        earlier releases.
+    earlier : folders of other releases of the same register. The verification checks what this release states about them.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
-        and `documents`, only checks that need nothing but the folder are run.
+        and `documents`, only the checks that need nothing but the folder are run.
     trust : packages that the release used and whose code may run here. Each package must be installed in the version that
         release.json states. Checks that need another package end without a result.
 
@@ -64,7 +63,7 @@ def verify_bundle(
     Notes
     -----
     The checks show that the files belong together, and that release.json follows from the published specification.
-    `Report.beyond` lists statements that nobody can check from the bundle. A forger could write a whole new bundle with its own
+    `Report.beyond` lists statements that nobody can check from the bundle. A forger could write a whole new bundle with another
     specification. Only a signature or a commitment reveals this (docs/bundle.md).
     """
     for path, role in ((public_key, "the publisher's key"), (commitment, "a commitment")):
@@ -124,8 +123,7 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return the names of packages that the release used and that cannot run here. The result is empty if there are no such
-    packages.
+    """Return the names of the packages that the release used but that cannot run here.
 
     If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
     difference.

@@ -74,8 +74,8 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
     """Return the names of CSV or Parquet files whose bytes differ from the bytes that this version writes for the table.
 
-    A comparison of the rows alone would not be enough, because a Parquet file has gaps that readers skip, and these gaps could
-    contain private values.
+    It would not be enough to compare the rows: a Parquet file may have gaps that readers skip, and these gaps could contain
+    private values.
     """
     return [name for name, pieces in row_files(document, table, ending).items() if not files.holds(name, pieces)]
 
@@ -94,7 +94,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return a description of the first difference between two texts, with the contents of both texts at this position."""
+    """Return a text that describes the first difference between two texts, with the contents of both at this position."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -147,7 +147,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a sentence for each statement about estimates that a release of version 1.0.0 lacks."""
+    """Yield a sentence for each statement about estimates that a release of version 1.0.0 does not make."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is missing, as it may be in documents of version {document.written_by}."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -159,7 +159,7 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a problem if estimates.csv is missing although the noisy tables answer at least one question."""
+    """Yield a problem if estimates.csv is missing, although at least one question can be answered from the noisy tables."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
         yield f"{CSV}: this file is missing, although the published noisy tables answer questions"
 
@@ -197,8 +197,8 @@ def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-
     """Return whether a stated value equals the recomputed value.
 
     Numbers may differ by a small tolerance, because machines differ in the last digits. The tolerance is relative to the width
-    of the interval of the number or, without an interval, to the size of the number. A number that is missing in one value must
-    be missing in the other, and all other values must be equal.
+    of the number's interval or, without an interval, to the size of the number. If a number is missing in one value, it must be
+    missing in the other. All other values must be equal.
     """
     if isinstance(right, BaseModel) or is_dataclass(right):
         low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))

@@ -51,7 +51,7 @@ _RELATIVE = 1e-9
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Yield a sentence for each problem with an upper bound that was computed from measurements.
+    """Check the upper bounds that were computed from measurements, and yield a sentence for each problem.
 
     Parameters
     ----------
@@ -192,7 +192,8 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Yield, for every sum of the configuration: name, columns, epsilon, number of sums that share its noise, and steps.
+    """For every sum of the configuration, yield its name, its columns, its epsilon, the number of sums that share its noise,
+    and its steps.
 
     The steps refer to the measured bins.
     """
@@ -241,8 +242,8 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts
-    every row once, so this check also finds two tables with contradictory totals.
+    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts every
+    row once. So this check also finds two tables with contradictory totals.
 
     The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
     each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
@@ -271,8 +272,8 @@ _REACH = 25
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that every criterion was met or passed the joint test, and that all statements about its value follow from public
-    facts.
+    """Check that every criterion was met, by itself or in the joint test, and that all statements about its value follow from
+    public facts.
 
     If the value of a criterion was computed from measurements, it is computed again.
 
@@ -297,7 +298,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each statement about criterion values that a release of an older version lacks."""
+    """Yield a sentence for each statement about criterion values that a release of an older version does not make."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"The criterion values have no limits for the file, because version {document.written_by} did not write them."
@@ -326,7 +327,7 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
-    """Yield a problem if a criterion value lies farther outside the range of exact values than its noise can move it.
+    """Yield a problem if a criterion value lies so far outside the range of exact values that its noise cannot explain this.
 
     Laplace noise exceeds 25 standard deviations with a probability of 4.5e-16. For noise that several values share, this
     probability is smaller. In a million rounds of a search, the probability is below 1e-9. No noise is added to a value that
@@ -345,8 +346,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a problem if a shared noise does not follow from the epsilons of the criterion values that share it, or if
-    release.json states a wrong number of values or a wrong cost for it.
+    """Yield a problem if release.json states the shared noise wrongly: it must follow from the epsilons of the criterion values
+    that share it, with the right number of values and the right cost.
 
     Values cannot share noise in two cases: a version before 1.0.0 made the release, or the cost of the selection is a Renyi
     curve.
@@ -412,7 +413,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Yield a problem if a limit for the file is stated but does not follow from the release, or follows but is missing.
+    """Yield a problem if a stated limit for the file does not follow from the release, or if a limit that follows is missing.
 
     Releases of version 1.0.0 state no such limits.
     """

@@ -1,4 +1,4 @@
-"""Check the plan. Everything that was fixed before the run is recomputed from the published specification."""
+"""Check the plan: compute everything that was fixed before the run again from the published specification."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _SHOWN = 5
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
-    """Check that release.json agrees with the specification. The specification is read with the same checks as for a
+    """Check that release.json agrees with the specification. The specification must pass the same checks as before a
     release.
     """
     try:

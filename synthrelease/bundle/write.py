@@ -1,10 +1,10 @@
 """Write the folder of a release with its files and its signature. The folder gets its final name when it is complete.
 
-A run reserves the name of its output before any budget is spent, so of two runs with the same name only one is charged. The
-folder `.NAME.partial` beside the output belongs to this run until the run ends. The run writes the files into it and then
-renames it. A killed run leaves this folder behind, and the next run into the same parent folder removes it. The next run
-removes the folder only if its writer has certainly ended: this program made the folder on this machine, and no process holds
-the lock of the folder. A lock ends with its process. If this is uncertain, the folder stays, and a message names it.
+A run reserves the name of its output before any budget is spent. So if two runs have the same name, only one of them is
+charged. The folder `.NAME.partial` beside the output belongs to this run until the run ends. The run writes the files into it
+and then renames it. A killed run leaves this folder behind. The next run into the same parent folder removes it, but only if
+the killed run has certainly ended: this program made the folder on this machine, and no process holds the lock of the folder. A
+lock ends with its process. If this is uncertain, the folder stays, and a message names it.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table and release.json. Also return the files that do not follow from these two: data files and the
-    specification.
+    """Return the released table and release.json. Also return the files that cannot be computed from these two: data files and
+    the specification.
 
     Parameters
     ----------
-    keep : function that stores each table of rows. The table is made piece by piece.
+    keep : function that stores each table of rows, which is made piece by piece.
     """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
@@ -142,15 +142,15 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return the smallest number of times that a released row can occur. This is the largest minimum count that the projection
-    or a criterion guarantees.
+    """Return how often each released row occurs at least: the largest minimum count that the projection or a criterion
+    guarantees.
     """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the released rows in every requested format. For each file name, there is an iterable of bytes that is made on
+    """Return the released rows in every requested format, as an iterable of bytes for each file name. The bytes are made on
     demand.
     """
     plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
@@ -296,8 +296,8 @@ MAX_NAME = 200
 
 
 def check_free(folder: str | Path) -> Path:
-    """Return the path of a new folder. This function is called before private data are read, so that a bad path costs no
-    budget.
+    """Check that a new folder can be written to this path, and return the path. Call this function before private data are
+    read, so that a bad path costs no budget.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def check_free(folder: str | Path) -> Path:
 
 
 def check_free_name(path: Path) -> Path:
-    """Return the path of a new file or folder.
+    """Check that a new file or folder can get this name, and return the path.
 
     Raises
     ------
@@ -327,7 +327,7 @@ def check_free_name(path: Path) -> Path:
 
 @contextmanager
 def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
-    """Reserve the name `path` and yield the private folder into which its content is written. The folder is removed at the end.
+    """Reserve the name `path`, and yield the private folder into which the content is written. At the end, remove this folder.
 
     Parameters
     ----------
@@ -600,7 +600,8 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
 
 @contextmanager
 def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
-    """Yield an open file beside `path` that is renamed to `path` in one step, so that `path` is complete or does not exist.
+    """Yield an open file beside `path`. At the end it is renamed to `path` in one step, so that `path` is complete or does not
+    exist.
 
     Parameters
     ----------
@@ -619,7 +620,7 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
-    """Yield a temporary path that is renamed to `path` in one step once it is complete.
+    """Yield a temporary path. When its content is complete, it is renamed to `path` in one step.
 
     Parameters
     ----------
@@ -689,7 +690,7 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """Return the path of a new archive. This function is called before any budget is spent.
+    """Check that a new archive can be written to this path, and return the path. Call this function before any budget is spent.
 
     Raises
     ------

@@ -1,3 +1,3 @@
-"""Public descriptions of tables for all other parts of the program. The descriptions are bins, rules, columns and schema,
-counts of cells, and masks of plausible cells.
+"""Describe tables, for all other parts of the program: bins, rules, columns, schemas, counts of cells, and masks of plausible
+cells.
 """

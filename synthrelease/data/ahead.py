@@ -1,8 +1,8 @@
-"""Process parts of a file in threads before they are needed, with results in the order of the parts.
+"""Process parts of a file in threads, before they are needed, and return the results in the order of the parts.
 
 The results do not depend on the number of threads. Results and errors are returned in the order of the parts, so an error in a
 later part is raised after all results of earlier parts. If the system has no memory for threads, each part is processed in the
-thread of the caller. Otherwise Python could wait without end for a thread whose start failed.
+thread of the caller. If a thread were started nevertheless, Python could wait forever for a thread that failed to start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 8
-"""Largest number of threads. The number of parts of a file in memory is at most two larger."""
+"""Largest number of threads. At most two more parts of a file than this number are in memory."""
 
 # Bytes that must be free for each thread. The bytes are for the stack of the thread, 8 MiB by default, and the memory that it
 # needs for a part of a file.
@@ -88,7 +88,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Return the parts that follow the latest part, and drop their results. These parts will be requested again."""
+        """Return the parts that follow the latest part, and drop their results. The caller will request these parts again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

@@ -58,8 +58,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Return the codes of some rows over columns that have `cells` cells in all. The codes have a small type that can be added
-    to other codes.
+    """Return the codes of some rows over columns with `cells` cells in all. The integer type of the codes is small, but large
+    enough to add other codes.
     """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
@@ -131,7 +131,7 @@ def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
 class PackedBins(Sequence[np.ndarray]):
     """The bins of many columns in little memory: the columns of each of `layout.packs` share one integer.
 
-    Item c is the (n_rows,) array of the bins of column c. The array is computed at each access and not stored.
+    Item c is the (n_rows,) array of the bins of column c. It is computed at each access, and not stored.
 
     Attributes
     ----------
@@ -169,7 +169,9 @@ class PackedBins(Sequence[np.ndarray]):
         return [(columns[start], columns[end - 1]) for start, end in pairwise([*starts, len(columns)])]
 
     def at(self, rows: slice | np.ndarray) -> PackedBins:
-        """Return the bins of some rows. A slice copies nothing; other rows are copied to memory from `room`."""
+        """Return the bins of some rows. If the rows are a slice, nothing is copied. Otherwise the bins are copied to memory
+        from `room`.
+        """
         return PackedBins(self.layout, [part[rows] if isinstance(rows, slice) else picked(part, [rows]) for part in self.parts])
 
 
@@ -182,10 +184,11 @@ _OWN_MEMORY = 2**16  # An array of a table with at least this number of bytes ge
 
 
 def room(n: int, kind: Any) -> np.ndarray:
-    """Return n zeros, for an array that stays in memory for long. The system gets the memory back as soon as the array is
-    deleted.
+    """Return n zeros, for an array that stays in memory for a long time. As soon as the array is deleted, the system gets its
+    memory back.
 
-    The C library may keep the memory of deleted arrays below 32 MB, and a table of many columns has many such arrays.
+    Otherwise the C library may keep the memory of deleted arrays that are smaller than 32 MB, and a table of many columns has
+    many such arrays.
     """
     size = n * np.dtype(kind).itemsize
     if size >= _OWN_MEMORY:
@@ -216,7 +219,7 @@ def number_of_rows(digits: Sequence[np.ndarray]) -> int:
 
 
 def few_rows(n_rows: int, most: int = _FEW_ROWS) -> Iterator[slice]:
-    """Yield all rows in order, at most `most` at a time."""
+    """Yield all rows in order, in slices of at most `most` rows."""
     return (slice(start, start + most) for start in range(0, n_rows, most))
 
 
@@ -233,7 +236,7 @@ def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.nda
 
 @dataclass(frozen=True)
 class EqualRows:
-    """The order of rows by their words, with the start of each group of equal rows.
+    """The order of rows by their words, and where each group of equal rows starts in this order.
 
     Attributes
     ----------
@@ -248,8 +251,8 @@ class EqualRows:
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
         """Sort rows by their words. Each word is given as (n_rows,) integers, and the first word is the most significant.
 
-        A word encodes many columns, so the first word alone orders nearly all rows. Only rows that share the first word are
-        sorted by the other words. At least one word is needed.
+        A word encodes many columns, so the first word orders nearly all rows. Only rows with the same first word are sorted by
+        the other words. At least one word is needed.
         """
         order = np.argsort(words[0], kind="stable")  # a stable sort takes linear time on sorted tables that are concatenated
         ordered = words[0][order]
@@ -330,7 +333,7 @@ def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarra
 
 
 class Addends:
-    """Integer values, one per row, that can be summed by cell repeatedly, each time with another assignment of rows to cells.
+    """Integer values, one per row, that are summed by cell several times, each time with another assignment of rows to cells.
 
     Attributes
     ----------
@@ -398,8 +401,8 @@ class Counts:
 
     @classmethod
     def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Return the counts of the rows with these codes (`packed`); `counts` as in `Counts.of`. The list `parts` is
-        emptied, so that the rows are not in memory twice.
+        """Return the counts of the rows with these codes (`packed`). `counts` is as in `Counts.of`. The method empties the list
+        `parts`, so that the rows are not in memory twice.
         """
         distinct, sums = _collect(layout, parts, counts)
         if layout.has_codes:
@@ -455,8 +458,8 @@ class Counts:
 
     @property
     def bins(self) -> Sequence[np.ndarray]:
-        """Return for every column the (n_cells,) bin of every cell. The type is the smallest unsigned type, which is safe as
-        an index, but not in arithmetic. In a table without codes each access computes the bins of a column anew, which saves
+        """Return for every column the (n_cells,) bin of every cell. The bins have the smallest unsigned type, which is safe as
+        an index, but not in arithmetic. In a table without codes, each access computes the bins of a column again, to save
         memory.
         """
         if self._bins is None:
@@ -550,7 +553,7 @@ class Counts:
         """Return the SHA-256 digest of layout, cells and counts. The digest does not depend on the order of the rows or the
         file format.
 
-        The digest covers the codes of the cells; where the layout has no codes, it covers the bins, column after column.
+        The digest covers the codes of the cells. If the layout has no codes, it covers the bins, column after column.
         """
         digest = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
         for array in (*(self.words if self.layout.has_codes else self.bins), self.counts):
@@ -570,9 +573,9 @@ class Counts:
 
 
 class Tally:
-    """A running count of rows over one layout. Rows are collected until there are many, and more than the distinct rows so far.
-    Then they are counted together. So each row is sorted only a few times. While rows are counted, their memory is freed column
-    by column, so the rows are not in memory twice.
+    """A running count of rows over one layout. Rows are collected until there are many of them, and more of them than distinct
+    rows so far. Then they are counted together. So each row is sorted only a few times. While rows are counted, their memory is
+    freed column by column, so the rows are not in memory twice.
     """
 
     def __init__(self, layout: Layout):
@@ -631,8 +634,8 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in pieces. All cells of an earlier piece come before the cells of a later piece. `part` has
-    the codes of the first columns.
+    """Yield the indices of rows in pieces. All cells of an earlier piece come before the cells of a later piece. `part`
+    contains the codes of the first columns.
 
     A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. In a large table, the pieces are larger.
     All rows are one piece if they are few, if the layout has codes, or if its first column has too many bins.

@@ -1,11 +1,11 @@
 """Read dates in a stated format, and compute the parts of a date that a column may use, such as the year.
 
 A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
-and of other characters, which stand for themselves. Months and days must have two digits where two directives touch each other,
-and in yyyy-mm-dd, as ISO 8601 demands. A time of day may follow the date after T, a space or a colon; the time and its zone are
-ignored. For a column with dates in several formats, the formats are joined by " or ". Each text is read in the first format
-that it fits, so the result depends on the text alone. Two-digit years are refused because they do not determine the century.
-Month names in other languages are refused because the same file would be read differently elsewhere.
+and of other characters, which stand for themselves. Months and days must have two digits where two directives stand next to
+each other, and in yyyy-mm-dd, as ISO 8601 requires. A time of day may follow the date after T, a space or a colon; the time and
+its zone are ignored. For a column with dates in several formats, the formats are joined by " or ". The program uses the first
+format that a text fits, so the result depends on the text alone. Two-digit years are refused, because they do not determine the
+century. Month names in other languages are refused, because other computers could read the same file differently.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
 
 @dataclass(frozen=True)
 class DateFormat:
-    """The format of the dates in a file, in directives of strptime, such as "%d.%m.%Y"; or several formats.
+    """One or several formats of the dates in a file, in directives of strptime, such as "%d.%m.%Y".
 
     Raises
     ------
@@ -64,7 +64,7 @@ class DateFormat:
                 raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether dates in one of the formats lack a part of the date; None stands for the whole date."""
+        """Return whether dates in some format lack this part of the date. None stands for the whole date."""
         numeric = self.text.replace("%b", "%m").split(OR)
         return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)
 
@@ -74,8 +74,8 @@ class DateFormat:
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
-        """Return the date in a string; None if the string is no date in one of the formats. If the format has no day or no
-        month, the result is the first day or month.
+        """Return the date in a string; None if the string is no date in one of the formats. If the format has no day, the
+        result is the first day of the month; without a month, it is in the first month.
         """
         for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
             groups = {"m": "1", "d": "1"} | match.groupdict()
@@ -100,12 +100,12 @@ class DateFormat:
 
     @property
     def example(self) -> str:
-        """Return the last day of 2014 in each format."""
+        """Return, as an example, the last day of 2014 in each format."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two formats differ only in the order of day and month, so that a string such as 02/03/2020 fits both
+    """Return whether two formats differ only in the order of day and month. A text such as 02/03/2020 then fits both
     formats.
     """
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)

@@ -1,14 +1,14 @@
 """Impute the missing values of a released table from its own rows by hot-deck imputation.
 
-A missing value is a gap, unless the rules require a missing value there (`gaps_of_cells`). A row with gaps (the recipient)
-receives its values from a donor, which is a row that has values in all these columns. Donor and recipient agree on the columns
-of `match` that the recipient has. Donors are drawn with probabilities proportional to how often their rows occur. As long as
-fewer than `donors` rows agree, the last remaining column of `match` is dropped. One donor supplies all values that a recipient
-lacks, so that the values are consistent with each other. Imputation uses a released table and public randomness alone, so it
-has no privacy cost.
+A missing value is a gap, unless the rules require that the value is missing (`gaps_of_cells`). A row with gaps (the recipient)
+receives its values from a donor, which is a row that has values in all these columns. Donor and recipient agree in those
+columns of `match` in which the recipient has values. Donors are drawn with probabilities proportional to how often their rows
+occur. If fewer than `donors` rows agree, the last remaining column of `match` is dropped, and so on. One donor supplies all
+values that a recipient lacks, so that the values are consistent with each other. Imputation uses a released table and public
+randomness alone, so it has no privacy cost.
 
-Equal incomplete rows are filled in blocks of at least `smallest` rows, and all rows of a block get the same donor. So if every
-row of the table occurs at least `smallest` times, every row of a completed copy also occurs at least `smallest` times.
+Equal rows with gaps are filled in blocks of at least `smallest` rows. All rows of a block get the same donor. So if every row
+of the table occurs at least `smallest` times, every row of a completed copy also occurs at least `smallest` times.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
     """Return an (n_cells, n_bins) mask: True where the rules allow this bin of the column in this cell. The known bins of the
-    cell are fixed. The rules must allow some choice of bins for the other columns with gaps.
+    cell are fixed. A bin is allowed if the rules allow it with at least one choice of bins for the other columns with gaps.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
@@ -86,7 +86,9 @@ MOST_TRIES = 100
 
 
 class NotImputed(Exception):
-    """Raised for a gap that no released row can fill; the message names the columns and uses the released table alone."""
+    """Raised for a gap that no released row can fill. The message names the columns, and depends on the released table
+    alone.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +120,8 @@ class Completed:
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """The cells of a table that have gaps in the same columns (recipients), and the cells that have values in all these
-    columns (donors).
+    """The recipients and donors for gaps in the same columns. Recipients are the cells of a table with these gaps. Donors are
+    the cells with values in all these columns.
 
     Attributes
     ----------
@@ -161,7 +163,7 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
 
 
 def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: np.random.Generator) -> tuple[Completed, ...]:
-    """Return the completed copies. Observed values do not change, and no completed row breaks a rule.
+    """Complete copies of the table, and return them. Observed values do not change, and no completed row breaks a rule.
 
     Raises
     ------
@@ -243,7 +245,7 @@ class _Groups:
 
     Attributes
     ----------
-    group : (n_recipients,) the index of the group that agrees with each recipient.
+    group : (n_recipients,) for each recipient, the index of the group of donors that agree with it.
     rows : (n_recipients,) number of donor rows in that group.
     donors : donor cells, sorted by group.
     ends : (n_donors,) cumulative number of rows of the table in `donors`.

@@ -1,4 +1,4 @@
-"""Find columns that, by the rules, are a function of another column. For example, the region is a function of the
+"""Find columns that, because of the rules, are a function of another column. For example, the region is a function of the
 municipality.
 """
 
@@ -43,8 +43,9 @@ class StatedRule(Protocol):
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
     """Yield the index of each column that is a function of one other column in every row, with the index of the other column.
 
-    Only rules that apply to both private and released rows are used. Because the function holds in the private rows, a table
-    with the other column also determines this column. Because it holds in the released rows, the model knows the function.
+    Only rules that apply to both private and released rows are used. If a column is a function of another column in the private
+    rows, each table with the other column also determines this column. If it is a function in the released rows, the model
+    reproduces the function.
 
     Parameters
     ----------
@@ -90,8 +91,8 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
-    """Return two (n_bins,) arrays. The first says whether a comparison is true for all values of a bin, the second whether it
-    is true for no value.
+    """Return two (n_bins,) arrays. The first array says whether a comparison is true for all values of a bin. The second array
+    says whether it is true for no value of the bin.
 
     A comparison with a value is unknown for the bin of missing values, so both entries of that bin are False.
     """

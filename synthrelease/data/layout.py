@@ -1,4 +1,4 @@
-"""Describe the public shape of a table of counts. The shape has names of columns, numbers of bins, and columns that share one
+"""Describe the public shape of a table of counts: the names of the columns, their numbers of bins, and which columns share one
 integer code.
 """
 
@@ -12,14 +12,14 @@ from functools import cached_property
 import numpy as np
 
 CODED_CELLS = 2**62
-"""Largest number of cells for which every cell gets a code in 64 bits. One bit remains free, so that two codes can be added."""
+"""Up to this number of cells, every cell gets a code in 64 bits. One bit remains free, so that two codes can be added."""
 
 PACKED_CELLS = 2**16 - 1
 """Largest number of cells of the columns that share one stored integer, which then has 16 bits."""
 
 MOST_AXES = 32 if np.__version__.startswith("1.") else 64
-"""Largest number of axes of a numpy array. A layout may have more columns than this limit, and still few cells if most columns
-have one bin.
+"""Largest number of axes of a numpy array. A layout may have more columns than this number and still have few cells, if most
+columns have one bin.
 """
 
 Columns = tuple[int, ...]
@@ -60,8 +60,8 @@ class Layout:
 
     @cached_property
     def words(self) -> tuple[Columns, ...]:
-        """Return words, which are groups of neighbouring columns. Each group is as large as one code allows. A layout with
-        codes has a single word.
+        """Return the words: groups of neighbouring columns, each as large as one code allows. A layout with codes has a single
+        word.
         """
         return self.words_within(CODED_CELLS)
 
@@ -96,8 +96,8 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return a text that names the `most` columns with the most bins. If a table is too large, these columns should be
-        coarsened.
+        """Return a text that names the `most` columns with the most bins. If a table is too large, the steward should choose
+        wider bins for these columns.
         """
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
@@ -115,7 +115,7 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """One column combines a group of indicator columns. This rule computes the atomic bin of the column from the bins of those
+    """The rule that computes the atomic bin of a column that combines a group of indicators, from the bins of the indicators'
     columns.
 
     Attributes

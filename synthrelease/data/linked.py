@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:\.\w+)?")
-"""A pattern for the parts of a condition: a text in quotes, or a name, which may be followed by a point and a level. The prefix
+"""A pattern for the parts of a condition: a text in quotes, or a name. A point and a level may follow the name. The prefix
 `first.` or `other.` names a column of another member.
 """
 
@@ -26,7 +26,7 @@ FIRST, OTHER = "first.", "other."
 Stated = TypeVar("Stated")
 
 ABSENT = "absent"
-"""The label for an empty slot, for columns of members that have no bin of missing values."""
+"""The label of the bin for empty slots, in columns of members that have no bin of missing values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Linked:
 
     Attributes
     ----------
-    key : the column of both files that identifies the root of a row; it is released under this name, with new numbers.
+    key : the column of both files that identifies the root of a row. The released files contain new numbers under this name.
     size : the name of the column with the number of members.
     names : the columns of a member.
     slots : for each possible member, the names of its columns in the wide record, in the order of `names`.
@@ -44,7 +44,7 @@ class Linked:
     more : the treatment of a root with more members than slots. "first" keeps the first members of the root, and "drop"
         excludes the root with all its members.
     order : columns of the members' file by which the members of a root are ordered.
-    reference : (column, string) that identifies the members who come first; None if there is no such rule.
+    reference : a column and a text that identify the member who comes first; None if the configuration names none.
     missing_keys : texts in the key's column that mean "no key".
     """
 
@@ -124,7 +124,7 @@ class Linked:
         ----------
         names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
         ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. If the list contains
-            one slot of a column, then it contains all slots of this column.
+            a column for one slot, it must contain this column for all slots.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
@@ -162,8 +162,8 @@ class Linked:
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return the statements about columns, by the names of columns in the wide record. A statement about a column of members
-    applies to every slot that has no statement of its own.
+    """Return statements about columns, by the names of the columns in the wide record. A statement about a column of members
+    applies to every slot without its own statement.
     """
     if linked is None:
         return dict(stated)

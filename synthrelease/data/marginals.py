@@ -74,7 +74,7 @@ def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Ha
 # The functions below determine the marginals of a table with many columns, and the order of summation, from its columns alone.
 
 GROUP_CELLS = 2**18
-"""Largest number of cells of a group's table that is counted from the cells that occur."""
+"""Largest number of cells of the table of a group of columns, if this table is counted from the cells that occur."""
 _FEWEST_CELLS = 2**12
 # Largest number of cells of the table of two groups, for counting pairs: the table fits into the cache of a processor.
 _PAIRED_CELLS = 2**16
@@ -86,8 +86,7 @@ _Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
-    """Divide the columns into groups of neighbouring columns. The table over `together` of these groups has about `cells`
-    cells.
+    """Divide the columns into groups of neighbouring columns, so that the table over `together` groups has about `cells` cells.
 
     Each group has at least one column.
     """
@@ -96,8 +95,8 @@ def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Colu
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether `chosen` is the first combination of groups that contains all groups in `touched`, which are the groups
-    of a table's columns.
+    """`touched` are the groups that contain the columns of a table. Return whether `chosen` is the first combination of groups
+    that contains all of them.
 
     The same table is part of several combinations of groups, and must be yielded only once.
     """
@@ -107,8 +106,8 @@ def are_first_with(chosen: Columns, touched: Groups) -> bool:
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Return a (number of bins of all columns, number of cells) matrix: 1 where a cell of a table of this shape has the bin,
-    otherwise 0.
+    """Return a matrix with a row for each bin of each column, and a column for each cell of a table of this shape: 1 where the
+    cell has the bin, otherwise 0.
     """
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
@@ -118,7 +117,7 @@ def steps_down(columns: int, largest: int) -> Iterable[_Step]:
     """Return every subset of at most `largest` columns once, in depth-first order. Each subset follows from a larger subset by
     summing over one column, so the larger subsets on the way are also returned.
 
-    Each item has the number of columns that were summed out, and the remaining columns.
+    Each item consists of the number of columns that were summed out, and the remaining columns.
     """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
@@ -164,8 +163,8 @@ class Sparse:
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
-        """Yield the cells in order, in batches: the positions of the cells and the bins of every column. So a table of many
-        cells is summed in little memory. Sums of integers do not depend on the batches.
+        """Yield the cells in order, in batches: the positions of the cells, and the bins of every column. So a table of many
+        cells can be summed in little memory. Sums of integers do not depend on the batches.
         """
         return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))
 
@@ -203,16 +202,16 @@ def values_of(table: Table) -> np.ndarray:
 class Lattice:
     """The marginals of one table of integers, computed on request.
 
-    Values may be negative. A difference of two tables keeps the cells that occur in only one of the tables. The most recently
-    used marginals are stored: at most `KEPT_TABLES` marginals with at most `KEPT_CELLS` numbers in all. So memory does not
-    grow with the number of requests.
+    Values may be negative. The difference of two tables also contains the cells that occur in only one of them. The most
+    recently used marginals are stored: at most `KEPT_TABLES` marginals with at most `KEPT_CELLS` numbers in all. So memory does
+    not grow with the number of requests.
 
     Attributes
     ----------
     whole : the table as a full array; None if that array would be too large (`has_full_array`).
     parts : one or more tables, used if `whole` is None. Their sum is the table. Most cells of two wide tables occur in only
         one of them, so adding the tables first would take much time and save little memory.
-    pairs : all marginals of two columns, if they were counted together (`with_pairs`); otherwise empty.
+    pairs : all marginals of two columns, if `with_pairs` counted them together; otherwise empty.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
@@ -242,8 +241,8 @@ class Lattice:
     def joint(self, first: Columns, last: int) -> np.ndarray:
         """Return the marginal on the columns (first..., last) as a full array, with its axes in this order.
 
-        The method is fast for many successive values of `last` with the same `first`: for a sparse table the codes of `first`
-        are computed once.
+        The method is fast if it is called with many values of `last` for the same `first`: for a sparse table, the codes of
+        `first` are computed once.
         """
         if self.whole is not None:
             columns = tuple(sorted((*first, last)))
@@ -403,9 +402,9 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 def with_pairs(table: Counts) -> Lattice:
     """Return the lattice of a table for which nearly all pairs of columns will be needed. All pairs are counted together.
 
-    Counting the pairs of 200 columns with 2 bins one by one takes six times as long. Pairs of a full array, and pairs that
-    exceed `KEPT_CELLS` cells, are counted on request. A table with few distinct rows is not stored as a full array, because
-    summing an array takes time in proportion to its cells.
+    If the pairs of 200 columns with 2 bins are counted one by one, this takes six times as long. Pairs of a full array, and
+    pairs that exceed `KEPT_CELLS` cells, are counted on request. A table with few distinct rows is not stored as a full array,
+    because summing an array takes time in proportion to its cells.
     """
     sizes, is_sparse = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
     whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if is_sparse else lattice(table)
@@ -418,12 +417,12 @@ def with_pairs(table: Counts) -> Lattice:
 
 
 def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the marginals of one and two columns; all pairs of columns in two different groups are computed together.
+    """Yield the marginals of one and of two columns. All pairs of columns from two groups are computed together.
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
-    Doubles are exact here, because each double is a sum of whole numbers of one part, and `Addends.exact` holds for that part.
-    The product is linear in T, so it is computed for some cells at a time and added up.
+    Doubles are exact here, because each double is a sum of whole numbers of one part, and `Addends.exact` holds for this part.
+    The product is linear in T, so it is computed for batches of cells and added up.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]

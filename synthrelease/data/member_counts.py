@@ -77,7 +77,7 @@ def stacked(
     ----------
     number : (n_cells,) number of members of a root in each cell.
     layout : the layout of the members' rows.
-    bins : function that returns the (n_cells,) bins of a column for the members at one position. If a root has no such row,
+    bins : function that returns the (n_cells,) bins of a column for the members at one position. If a root has no member there,
         its bin has no effect.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
@@ -109,7 +109,7 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """Counts the members' rows of tables on the bins of a transformation.
+    """Count the members' rows of tables on the bins of a transformation.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Define tables of members of linked records: one row per member, per member other than the first, or per ordered pair.
+"""Define tables of members, made from linked records. A table has one row for each member, for each member other than the first
+member, or for each ordered pair of members.
 
-A wide record makes one row for each member, for each member other than the first, or for each ordered pair of its root. A root
-makes at most `MemberRows.most` rows. So replacing one root removes at most this number of rows from the table of members, and
-adds at most this number (theory 3.22, rows of members).
+Each root makes at most `MemberRows.most` rows. So replacing one root removes at most this number of rows from the table of
+members, and adds at most this number (theory 3.22, rows of members).
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from synthrelease.data.schema import Binning, Column, PublishedColumn, Schema, T
 
 Of = Literal["members", "others", "pairs"]
 Seat = tuple[int, int]
-"""The positions, from 1, of a member and of the second member in the row; the positions are equal if a row has one member."""
+"""The positions, from 1, of the first and of the second member in a row. If the row has only one member, both positions are
+equal.
+"""
 
 _GAP = re.compile(r"\s*([\w.]+)\s+-\s+([\w.]+)\s*")
 _MISSING = "missing"
@@ -58,7 +60,7 @@ class MemberRows:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rows that a root makes, but at least 1."""
+        """Return the largest number of rows that a root can make, and at least 1."""
         return max(1, len(self.seats))
 
     @property
@@ -139,7 +141,7 @@ def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
     """Return the transformation of the members' rows, from the transformation of the wide record.
 
-    A column has the bins and atomic bins of the wide record's column for the first row of a root.
+    A column gets the bins and atomic bins of the wide record's column from which the first row of a root is made.
     """
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()

@@ -1,4 +1,4 @@
-"""Write the messages about values in a file that fit no bin, and determine which columns are read from files.
+"""Write the messages about values in a file that fit no bin. Also determine which columns are read from files.
 
 All messages are written before a file is read, so no message can contain a value, a row or a number of rows. `SOME_ROOTS`,
 `TWO_WAYS` and `SAME_NUMBER` have placeholders for two numbers of keys, which only `check` fills in.
@@ -33,8 +33,8 @@ ADVICE = (
     'any file and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
-"""`check` reports a column if more than one row in `MANY` has no value that fits a bin. It reports the keys of members if more
-than one in `MANY` has no root.
+"""`check` reports a column if, in more than one row of `MANY`, its value fits no bin. It reports the keys of members if more
+than one member in `MANY` has no root.
 """
 
 MEND = (
@@ -116,7 +116,7 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 def _but_for_names(column: Column) -> Column:
     """Return a column without its names, description and alternatives. If the results for two columns are equal, both columns
-    give every string the same bin.
+    assign every text to the same bin.
     """
     return replace(column, name="", description="", alternatives={})
 

@@ -1,12 +1,12 @@
-"""Decide which cells of a table the plausibility rules allow, and make plausible filler rows.
+"""Determine which cells of a table the plausibility rules allow, and make plausible filler rows.
 
 The limits in the rules are edges of the atomic bins, so a rule has one truth value in a whole atomic cell. A coarser cell is
 implausible if every atomic cell in it is implausible.
 
 A missing value makes a comparison unknown: neither the comparison nor its negation is true. The other parts of `and` and `or`
-may still decide the rule (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is *true* there. For
-example, nobody knows whether a person of unknown age is too young for something. If rules forbade unknown cases, they would
-drop incomplete rows. A bin of missing values exists to keep such rows.
+may still determine whether the rule is true (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is
+*true* in this cell. For example, nobody knows whether a person of unknown age is too young for something. If rules forbade
+unknown cases, they would exclude incomplete rows. But a bin of missing values exists to keep such rows.
 """
 
 from __future__ import annotations
@@ -81,16 +81,17 @@ class Plausibility:
     """All rules of one kind (for private or for synthetic rows) over one layout. Rules that share columns are joined in one
     mask.
 
-    Joining rules that share columns makes merging exact. A coarse cell is a product of sets. A product is wholly implausible if
-    and only if one of its factors over disjoint columns is wholly implausible. Rules for synthetic rows are joined only as far
-    as exact merging to the alternatives of the columns requires (`from_rules`, parameter `apart`).
+    Joining rules that share columns makes merging exact. A coarse cell is a product of sets. A product of sets over disjoint
+    columns is wholly implausible if and only if one of its factors is wholly implausible. Rules for synthetic rows are joined
+    only as far as exact merging to the alternatives of the columns requires (`from_rules`, parameter `apart`).
 
     Attributes
     ----------
-    linked : for private rows of linked tables, the arrangement of the members; reading ensures that exactly the slots without a
-        member are empty.
-    counted : for private rows, the columns that count indicators of the same row; reading computes these columns.
-    records : rules that count or compare columns and have no mask; these are evaluated for each row.
+    linked : for private rows of linked tables, how members are arranged. The code that reads the file ensures that exactly the
+        slots without a member are empty.
+    counted : for private rows, the columns that count indicators of the same row. The code that reads the file computes these
+        columns.
+    records : rules without a mask, which count or compare columns. They are evaluated for each row.
     """
 
     layout: Layout
@@ -112,7 +113,7 @@ class Plausibility:
             separate small masks.
 
             A rule is *even* in a column when it treats all atomic bins of a bin alike, in every alternative; otherwise it is
-            *uneven*. Rules that share a column in which both rules are uneven are joined. Proof that this suffices: a coarse
+            *uneven*. Two rules are joined if they share a column in which both are uneven. Proof that this suffices: a coarse
             cell is plausible when some row in it satisfies all masks. Whether a row satisfies a mask depends on the row's bins,
             and within these bins only on the columns in which the mask is uneven. No two masks have such a column in common. So
             rows that satisfy one mask each can be combined into a row that satisfies all masks.
@@ -172,7 +173,7 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return the allowed combinations of bins. There is an item for each group of columns that share rules, and for each
+        """Return the allowed combinations of bins: an item for each group of columns that share rules, and an item for each
         other column.
 
         Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
@@ -254,7 +255,7 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule treats atomic bins of the same bin differently, in some alternative."""
+    """Return the columns in which a rule treats atomic bins of the same bin differently. The bin may be of any alternative."""
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):
         by_atom = np.moveaxis(mask.forbidden, axis, 0)

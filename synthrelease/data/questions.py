@@ -26,7 +26,7 @@ from synthrelease.errors import InputError, closest, cut, listing
 
 Kind = Literal["share", "mean", "median", "quantile", "slope", "ratio"]
 QUANTILES: tuple[Kind, ...] = ("median", "quantile")
-"""Kinds of questions that have a bin as their answer."""
+"""Kinds of questions whose answer is a bin."""
 _WORDS: dict[Kind, tuple[str, ...]] = {
     **dict.fromkeys(("share", "mean", *QUANTILES), (":", "against", "by", "where")),
     "slope": ("on", "where"),
@@ -42,8 +42,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """A question that is split into parts: the condition or column after the first word, and the text after each further
-    keyword.
+    """The parts of a question: the condition or column after the first word, and the text after each further keyword.
 
     `quantile` is the order of the quantile, strictly between 0 and 1: 0.5 for a median.
     """

@@ -290,9 +290,7 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return the part of the rule unchanged. Raises RuleError if the part is true for all values of its columns, or for no
-        values.
-        """
+        """Return the part of the rule unchanged. Raises RuleError if it is true for all values of its columns, or for none."""
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
@@ -417,7 +415,7 @@ are False."""
 Bins = Mapping[int, np.ndarray] | Sequence[np.ndarray]
 """The bins of records, by the positions of columns."""
 Range = tuple[np.ndarray, np.ndarray]
-"""Two arrays: the lowest and the highest number; NaN if there is no number."""
+"""Two arrays: the lowest and the highest number of each entry; NaN if an entry has no number."""
 _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
@@ -474,8 +472,8 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
-    """Return whether `difference operator 0` is true, and whether it is false, for all differences in the range from `low` to
-    `high`.
+    """Return two results: whether `difference operator 0` is true for all differences from `low` to `high`, and whether it is
+    false for all of them.
 
     Both are False if the range is NaN.
     """
@@ -494,8 +492,9 @@ class RecordRule:
     Attributes
     ----------
     rule : the parsed rule.
-    places : the position of each of its columns in the layout.
-    of_bins : for each comparison with a value, the bins of its column for which it is true, and for which it is false.
+    places : the position of each column of the rule in the layout.
+    of_bins : for each comparison with a value, the bins of its column for which the comparison is true, and the bins for which
+        it is false.
     ranges : for each numeric column, the lowest and the highest number in each bin.
     """
 

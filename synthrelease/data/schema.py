@@ -26,7 +26,7 @@ from synthrelease.errors import Unexpected
 # written as "500 to 1000" (500 is inside, 1000 is not), "<500" and ">=1000".
 
 MAX_BINS = 20_000
-"""Largest number of bins of one column: more than any table of counts with other columns can store."""
+"""Largest number of bins of one column. It is larger than any table of counts with other columns could store."""
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
 _PATTERNS = {
     "below": re.compile(rf"(<=?) ?{_NUMBER}"),
@@ -226,9 +226,9 @@ class Column:
     ----------
     kind : "integer", "real" or "category".
     description, unit : the steward's texts for the documents of the release.
-    source, part : the column of the file, and the part of the date that is used: "year" or another of `dates.PARTS`.
-    minus : a column of the file with an earlier date. The column then is the number of days from that date to the date in
-        `source`, or with part "year" the number of completed years. `minus` is None for other columns.
+    source, part : the column of the file, and the part of its date that is used: "year" or another entry of `dates.PARTS`.
+    minus : a column of the file with another date; None for most columns. This column then contains the number of days from
+        that date to the date in `source`, or with part "year" the number of completed years.
     dates, minus_dates : the formats of the dates in `source` and in `minus`; None if no dates are read.
     bounds : public (lowest, highest) value of a numeric column.
     bounds_by : the person or source that stated the bounds.
@@ -237,20 +237,20 @@ class Column:
         which is at most half a step away. `step` is None if no criterion computes with exact values. The atomic bins are then
         as wide as bins and rules allow.
     values : for a category column, the atomic bin of each listed text.
-    missing, outside : the public rules for missing values, and for values outside the bounds or categories. "drop" excludes
-        the row. "clip" (numeric columns only) takes the nearest bound. "error" stops the program. "bin" gives a separate bin
-        to missing values, or to texts that no category lists.
+    missing, outside : the public rules for missing values, and for values outside the bounds or categories. "drop" excludes the
+        row. "clip" (numeric columns only) replaces the value by the nearest bound. "error" stops the program. "bin" gives a
+        separate bin to missing values, or to texts that no category lists.
     missing_label : the label of the bin of missing values in the release; empty if there is no such bin.
     outside_label : the category of texts that are not listed; empty if there is no such category.
-    characters : the number of first characters of a text that form its code; None for all characters.
+    characters : how many characters at the beginning of a text form its code; None for all characters.
     missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins, as a binning.
     alternatives : the binnings from which a transformation chooses, by name.
     counts : for a column that counts indicators, the counted columns, each with its atomic bins that count as 1. It is None
         for a column of the file.
-    by_digest : whether the bin of a text is computed from a digest of the text. The column then lists no texts; its bins are
-        random groups of clusters.
+    by_digest : whether the bin of a text is computed from a digest of the text. The column then lists no texts, and its bins
+        are random groups of clusters.
     """
 
     name: str
@@ -293,7 +293,7 @@ class Column:
 
 
 NO_MARK = "none of them"
-"""The bin of rows without an indicator, for a column that shows which indicators a row has. No column has such a name."""
+"""In a column that shows which indicators a row has, the bin of rows without an indicator. No column can have this name."""
 
 
 def label_of_set(names: Sequence[str]) -> str:
@@ -316,8 +316,8 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns, in the order of the release. For linked tables, these are the columns of the wide record, and `linked`
-    describes this record.
+    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, and
+    `linked` describes this record.
     """
 
     columns: tuple[Column, ...]
@@ -381,8 +381,7 @@ class Transformation:
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Return for each column the number of its first bins that are ordered, one step apart; 0 for a column without an
-        order."""
+        """Return for each column how many leading bins are ordered, one step apart; 0 for a column without an order."""
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
@@ -400,7 +399,7 @@ class Transformation:
 # exact values are measured, a row adds an `OwnValue`, or a product of several, on a separate grid.
 
 VALUES = 1000
-"""Largest number of steps between the bounds of a column for which the specification states no step."""
+"""If the specification states no step for a column, there are at most this number of steps between the bounds of the column."""
 
 STEPS = 2**12
 """Number of equal steps between the lowest and the highest score of a cell. The scores are rounded to these steps."""
@@ -461,8 +460,7 @@ def value_limits(
     upper: Sequence[float],
     bounds: tuple[float, float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (n_bins,) arrays: the lowest and the highest value of a row in each bin that contains values; NaN if there
-    is no number.
+    """Return two (n_bins,) arrays: the lowest and the highest value that a row of each bin can have; NaN if there is no number.
 
     The largest whole number of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the column.
     Values beyond this bound are excluded or counted as the bound. The value of a category is its representative value.
@@ -483,7 +481,9 @@ def value_limits(
 
 
 FINEST = 2**12
-"""The grid of representative values has this number of steps across their range. Error bounds include the rounding to it."""
+"""The grid of representative values has this number of steps across their range. Error bounds include the rounding to this
+grid.
+"""
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
@@ -500,8 +500,8 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 class OwnValue:
     """The exact value of a row in one column, clipped to limits, minus a centre.
 
-    A row without a value counts as the centre, or as the limit nearest to the centre. In a released table, the representative
-    value of a row's bin replaces the exact value.
+    A row without a value gets the centre, or the limit nearest to the centre. In a released table, the representative value of
+    a row's bin replaces the exact value.
     """
 
     column: str

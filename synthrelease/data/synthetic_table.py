@@ -1,4 +1,4 @@
-"""Define the interface of a synthetic table for criteria, and an order of cells for systematic sampling."""
+"""Define the interface through which criteria read a synthetic table, and an order of cells for systematic sampling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from synthrelease.data.schema import Transformation
 # `rare_first` orders the cells of a public table so that systematic sampling preserves the totals of rare bins.
 
 RARE = 400
-"""A bin with fewer rows is rare. From this number on, a total has a relative standard error of at most a twentieth."""
+"""A bin with fewer rows than this number is rare. From this number on, the relative standard error of a total is at most a
+twentieth.
+"""
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -> np.ndarray:
@@ -52,8 +54,8 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
 
 
 class SyntheticTable(Protocol):
-    """The distinct rows of a public table over the bins of a transformation. The table is differentially private output, or
-    has public rows.
+    """The distinct rows of a public table over the bins of a transformation. The table is a differentially private output, or
+    consists of public rows.
 
     Attributes
     ----------

@@ -36,7 +36,8 @@ def visible(text: str) -> str:
 
 
 def with_codes(text: str) -> str:
-    r"""Return the text with TOML codes in place of hidden characters and of accents that are stored as separate characters.
+    r"""Return the text with TOML codes in place of two kinds of characters: hidden characters, and accents that are stored as
+    separate characters.
 
     Examples
     --------
@@ -83,7 +84,7 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Return whether a spreadsheet might read the text, or a part that becomes a cell, as a formula."""
+    """Return whether a spreadsheet might read the text as a formula, or a part of the text that becomes a cell."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
         return True  # some spreadsheets start a formula after these characters
@@ -101,7 +102,9 @@ _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a word with quotes, so that the shell passes it on unchanged: PowerShell on Windows, a POSIX shell elsewhere."""
+    """Return a word with quotes, so that the shell passes the word on unchanged. The shell is PowerShell on Windows, and a
+    POSIX shell elsewhere.
+    """
     text = str(word)
     if powershell:
         return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"

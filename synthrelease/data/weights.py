@@ -3,9 +3,9 @@
 The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin,
 truncated at the public floor and cap. The factors of a margin are multiplied by total / weighted count, margin after margin,
 until all margins are met. Without truncation this is iterative proportional fitting. With limits, raking is the truncated
-method of Deville & Särndal (1992, case 7 of their table 1). It finds the smallest change of the starting weights, as a relative
-entropy, that meets the margins within the limits. A step never goes beyond its total, because truncating t times a number, for
-t above 1, gives at most t times the truncated number.
+method of Deville & Särndal (1992, case 7 of their table 1). Of all weights within the limits that meet the margins, it finds
+the weights with the smallest change, measured by relative entropy. A step never exceeds its total, because truncating t times a
+number, for t above 1, gives at most t times the truncated number.
 
 The weights are a function of the released table and of published totals, so they have no privacy cost. Rows with the same
 combination of groups and starting weight have the same weight. These combinations are sorted before sums are computed, so the
@@ -114,7 +114,7 @@ class Calibration:
     floor, cap : the smallest and the largest weight, relative to the mean weight (total / number of rows).
     tolerance : largest relative difference between a weighted count and its total.
     collapse : columns whose neighbouring groups may be merged, in the order in which they are tried.
-    fewest_rows : a cell of a margin with fewer rows is merged with a neighbour where `collapse` allows it.
+    fewest_rows : if a cell of a margin has fewer rows, it is merged with a neighbour where `collapse` allows this.
     """
 
     source: str
@@ -133,7 +133,7 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """Two margins that state different totals for the same group of persons."""
+    """States that two margins have different totals for the same group of persons."""
 
     left: Margin
     right: Margin
@@ -143,10 +143,10 @@ class Disagreement:
 
 
 def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreement]:
-    """Return, for each pair of margins, the largest relative difference between their totals, where it exceeds the tolerance.
+    """Return, for each pair of margins, the largest relative difference between their totals, if it exceeds the tolerance.
 
-    Two margins are compared for all combinations of their shared columns, in the finest groups that are unions of whole groups
-    of either margin. Margins without a shared column are compared by their overall totals.
+    Two margins are compared for all combinations of their shared columns. The compared groups are the finest groups that are
+    unions of whole groups of both margins. Margins without a shared column are compared by their overall totals.
     """
     disagreeing = []
     for left, right in combinations(margins, 2):
@@ -245,7 +245,9 @@ class Weights:
 
 
 class NotCalibrated(Exception):
-    """Raised when no weights within the limits meet the totals; the message states the reason and uses public figures alone."""
+    """Raised when no weights within the limits meet the totals. The message states the reason, and uses public numbers
+    alone.
+    """
 
 
 def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> Weights:
@@ -293,7 +295,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Return a summary of (n_cells,) weights of cells with (n_cells,) numbers of rows. The weights are not changed."""
+    """Summarise the (n_cells,) weights of cells with (n_cells,) numbers of rows. The weights are not changed."""
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
     return Weights(
@@ -368,7 +370,7 @@ def _with_enough_rows(
 
     Raises
     ------
-    NotCalibrated : for a cell that cannot reach its total when no column is left whose groups can be merged.
+    NotCalibrated : when a cell cannot reach its total, and no column is left whose groups can be merged.
     """
     while True:
         totals = margin.table.ravel()

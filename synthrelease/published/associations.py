@@ -1,5 +1,6 @@
-"""Write associations.csv from release.json alone. The file lists the associations between columns that the released rows
-preserve."""
+"""Write associations.csv from release.json alone. The file lists which associations between columns the released rows
+preserve.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Return the associations that the rows preserve. The result is None for settings that no generator has; `verify` reports
-    such settings.
+    """Return which associations the rows preserve. Return None for settings that no generator has; `verify` reports such
+    settings.
     """
     try:
         return release_of(document).associations

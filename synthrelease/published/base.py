@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # The files of a bundle by name. Small files are kept in memory. Large files stay on the disk and are read block by block.
 
 HELD = 2**22
-"""Largest size in bytes of a file that is kept in memory. Larger files stay on disk."""
+"""Files up to this number of bytes are kept in memory. Larger files stay on the disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ Keep = Callable[[str, Iterable[bytes]], Content]
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """Return a file in memory, made from its blocks. Use this function only for tables that are known to be small."""
+    """Join the blocks of a file, and return its bytes. Use this function only for tables that are known to be small."""
     return b"".join(pieces)
 
 
@@ -209,11 +209,12 @@ ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
 Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
-"""How the program knows a fact that is published exactly, and where release.json states the fact."""
+"""For a fact that is published exactly: where it comes from, and where release.json states it."""
 
 
 class Part(BaseModel):
-    """The base class of all parts of release.json. Only fields with defaults may be missing, and no unknown field is allowed.
+    """The base class of all parts of release.json. In a file, only fields with a default may be missing, and unknown fields are
+    not allowed.
 
     `published.document.read_leniently` ignores unknown fields.
     """
@@ -221,11 +222,11 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     facts: ClassVar[tuple[Fact, ...]] = ()
-    """Facts that the part publishes exactly, however the number of rows was determined."""
+    """The facts that the part always publishes exactly, however the number of rows was determined."""
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the fields with their default values. These fields are not written."""
+        """Return the fields that have their default values. They are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -242,7 +243,7 @@ class Part(BaseModel):
 
         Raises
         ------
-        AttributeError : for a field that the value does not have. So no field keeps its default value by mistake.
+        AttributeError : when the value does not have a field. So no field keeps its default value by mistake.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():
@@ -251,7 +252,7 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Return the data class value from which `like` made this part, without the excluded fields.
+        """Return the value (of a data class) from which `like` made this part, without the excluded fields.
 
         Texts that represent exact numbers become fractions, lists become tuples, and numbers become floats if the data class
         has floats.
@@ -272,7 +273,8 @@ class Part(BaseModel):
         return copied
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the exactly published facts that could differ between files. The scope of the guarantee names these facts.
+        """Return the facts that are published exactly and could differ between files. The scope of the guarantee names these
+        facts.
 
         Parameters
         ----------
@@ -306,7 +308,7 @@ _MAX_KEY_BYTES = 10_000
 
 
 class SigningError(SynthreleaseError):
-    """An error about an unusable key file."""
+    """Raised for a key file that cannot be used."""
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
@@ -347,7 +349,7 @@ def public_pem(key: Ed25519PublicKey) -> bytes:
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """Return the SHA-256 of the 32 bytes of the public key, as groups of four hexadecimal digits."""
+    """Return the fingerprint of a public key: the SHA-256 of its 32 bytes, in groups of four hexadecimal digits."""
     serialization = cryptography("hazmat.primitives.serialization")
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     digits = hashlib.sha256(raw).hexdigest()

@@ -58,7 +58,7 @@ class PersonPart(Part):
 
 
 class GuaranteePart(Part):
-    """The guarantee and the parts that state it (theory 10, statement of the guarantee)."""
+    """The guarantee, with all facts that its statement needs (theory 10, statement of the guarantee)."""
 
     epsilon: Number
     epsilon_exact: ExactText
@@ -74,7 +74,7 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """Return the stated guarantee. The guarantee for a person follows from this guarantee for a record."""
+        """Return the stated guarantee for a record. The guarantee for a person follows from it."""
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
@@ -90,10 +90,11 @@ class DomainPart(Part):
         (`privacy.charges.RowsRule`). The name of this field in the file is "rows".
     file_rows : number of rows in the private file; None if the number of kept rows is published instead ("exact").
     margin, shortfall : for a counted number, the margin that was subtracted from the noisy count. `shortfall` bounds the
-        probability that the result still exceeds the number of kept rows. In this case, public rows were added.
+        probability that the result still exceeds the number of kept rows. If it does, public rows complete the table.
     missing_values : the strings that count as missing values.
-    persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
-        `records` of the guarantee's person, the largest number of rows used. The number of rows in the file is not published.
+    persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times the
+        largest number of rows of a person (`records` in the guarantee for a person). The number of rows in the file is not
+        published.
     first_by : with `persons`, the columns that order a person's rows, or "random". It is None in releases of earlier versions,
         which ordered rows by released values.
     missing_keys : with `persons`, the texts in the column of the key that mean "no key".
@@ -153,8 +154,8 @@ class CurvePart(Part):
 class ChargePart(Part):
     """A node of the charge tree. `rule` names the rule by which the cost of the node follows from the costs of its parts.
 
-    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta are then 0 at
-    this node, and a node above states epsilon and delta. `gaussian` is present if the mechanism has the curve rho a and is
+    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta of this node
+    are then 0, and a node above it states epsilon and delta. `gaussian` is present if the mechanism has the curve rho a and is
     also mu-Gaussian, with rho = mu^2 / 2.
     """
 
@@ -197,7 +198,9 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that the release planned. Charges that a library states below a planned charge are left out."""
+        """Yield the charges that the release planned. If a library states charges below a planned charge, these are left
+        out.
+        """
         if not self.parts or self.rule == REPLACING:
             yield self
             return
@@ -212,8 +215,9 @@ class ChargePart(Part):
 # A criterion in release.json: the threshold, the released value, and an interval for the exact value.
 
 MOST_SHARING = 100
-"""Largest number of criterion values that one noise mechanism covers. Equals `generators.measured_noise.MOST_NUMBERS`, which
-readers need not load."""
+"""Largest number of criterion values that share one noise vector. It equals `generators.measured_noise.MOST_NUMBERS`, and is
+repeated here so that readers need not load that module.
+"""
 
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
@@ -224,9 +228,9 @@ class IntervalPart(Part):
 
     Attributes
     ----------
-    file_high : an upper limit, at 95%, on the criterion value for all rows of the file that the rules keep. It is stated if
-        the used rows were drawn from these rows. It is absent if no rows were drawn, because `high` then holds for the file,
-        and if there is no limit.
+    file_high : an upper limit, at 95%, on the criterion value for all rows of the file that the rules keep. It is stated if the
+        release used rows that were drawn from them. If no rows were drawn, `high` holds for the file, and `file_high` is
+        absent. It is also absent if there is no limit.
     """
 
     level: Number
@@ -237,7 +241,7 @@ class IntervalPart(Part):
 
 
 class OneNoisePart(Part):
-    """The noise that several criterion values share. The part states the number of these values, and their total cost."""
+    """The noise that several criterion values share: the number of these values, and their total cost."""
 
     figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
     epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
@@ -260,10 +264,10 @@ class CriterionPart(Part):
     Attributes
     ----------
     best, worst : the range of exact criterion values; worst is null if there is no bound.
-    decides : whether this noisy criterion value was itself compared with the threshold to decide.
+    decides : whether this noisy criterion value was compared with its threshold to accept or reject the round.
     parameters : all other settings in the acceptance file.
-    one_noise : the noise that this criterion value shares with other criterion values. `epsilon` is then this criterion's
-        share of the cost. Absent for separate noise.
+    one_noise : the noise that this criterion value shares with other criterion values; absent if the noise is separate.
+        `epsilon` is then this criterion's share of the cost.
     """
 
     name: str
@@ -342,8 +346,8 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided a round. To pass the test, the smallest slack of the criteria plus noise had to reach
-    the margin.
+    """The single noisy test that decided a round. The round was accepted if the smallest slack of the criteria, plus noise, was
+    at least the margin.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.
@@ -355,7 +359,8 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The risk that at least one bound is wrong, over all criteria that published measurements answer.
+    """The risk that at least one bound is wrong, among the bounds on all criterion values that come from published
+    measurements.
 
     `risk_exact` is divided evenly among the possible `transformations`. The share of a transformation is divided among the
     sums that the bounds of this transformation use.
@@ -371,8 +376,8 @@ class SelectionPart(Part):
 
     `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
     binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with
-    finitely many values. `rounds` is absent for other distributions. `stop_probability` is null if and only if `rounds` is
-    present. `bounds` is absent if measurements answer no criterion.
+    finitely many values, and is absent for other distributions. `stop_probability` is null if and only if `rounds` is present.
+    `bounds` is absent if measurements answer no criterion.
     """
 
     configurations: int

@@ -79,17 +79,17 @@ class ColumnPart(Part):
     ----------
     source, part : the column of the private file, and the part of a date that was read.
     bounds, bounds_by : public bounds of the values in the bins, and the stated source of these bounds.
-    missing, outside : treatment of a row whose value is missing or outside the bounds. "drop" excludes the row, "clip" moves
+    missing, outside : how a row is treated if its value is missing or outside the bounds. "drop" excludes the row, "clip" moves
         the value to the nearest bound, and "error" refuses the file. With "bin", missing values or unlisted strings have their
         own bin.
     outside_label : the category of unlisted strings; empty without such a category.
-    characters : the length of the beginning of a string that is looked up in `texts`; null for the whole string.
-    minus : the column of the private file with the earlier date, if the value is the number of days between two dates. With the
-        part "year", the value is the number of completed years.
-    date_format, minus_format : format of the dates if it is not yyyy-mm-dd, and format of the dates in `minus` if this format
-        differs.
+    characters : how many characters at the beginning of a text are looked up in `texts`; null for the whole text.
+    minus : if the value is the number of days between two dates, the column of the private file with the date that is
+        subtracted. With the part "year", the value is the number of completed years.
+    date_format, minus_format : the format of the dates, if it is not yyyy-mm-dd; and the format of the dates in `minus`, if it
+        differs from `date_format`.
     missing_values : strings that mean a missing value in this column, in addition to the strings for the whole file.
-    texts : the strings of the file that each category stands for.
+    texts : for each category, the texts of the file that it stands for.
     step : step of the grid to which the exact values of rows were rounded; absent if no criterion uses exact values.
     """
 
@@ -158,7 +158,7 @@ class ColumnPart(Part):
 
 
 def _texts(column: Column) -> dict[str, list[str]]:
-    """Return, for each category, the strings of the file that stand for this category."""
+    """Return, for each category, the texts of the file that it stands for."""
     texts: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
         texts[column.atoms.labels[index]].append(text)

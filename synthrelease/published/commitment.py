@@ -1,6 +1,6 @@
-"""Define a commitment: a document, published before the run, with all facts that are fixed before a release.
+"""Define a commitment: a document with all facts that are fixed before a release.
 
-The digest is published before the run, for example in an official gazette. The file itself may be published with the release.
+Its digest is published before the run, for example in an official gazette. The file itself may be published with the release.
 Everybody can then check that the following facts were fixed beforehand: columns, bins, criteria, thresholds, budgets, the
 distribution of the number of rounds and the version of the program. A commitment contains nothing about the private file.
 """
@@ -25,8 +25,7 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a release that nobody can check without the private file. Each statement is a part of a
-    sentence.
+    """Yield the statements of a release that nobody can check without the private file, each as a part of a sentence.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The plan over years, and the run of this plan that the commitment covers.
+    """The plan over years, and which run of this plan the commitment covers.
 
     Attributes
     ----------
@@ -107,8 +106,9 @@ class CommitmentPart(Part):
     program : the version of synthrelease.
     ledger : the state of the ledger; null if no ledger was named.
     charges, selection, criteria : the planned charges, selection and criteria.
-    years : the plan over years; absent without a plan. With a plan, names, kinds and thresholds of criteria are fixed for every
-        year. All other fields are fixed for the release of `year` (the second release if `again`).
+    years : the plan over years; absent without a plan. With a plan, the commitment fixes names, kinds and thresholds of
+        criteria for every year. It fixes all other fields for the release of `year` (the second release of this year if
+        `again`).
     """
 
     commitment: Literal[1]

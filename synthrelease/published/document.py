@@ -4,18 +4,18 @@ with the same models.
 **The promise** (docs/bundle.md, what programs may rely on). A document states its format number. This number is 1 since version
 1.0.0, the first published version:
 
-- Without a new number, only optional fields may be added. A document without the field means the same as a document with the
-  default value of the field, and a field with its default value is not written. So every later version reads every document
-  with this number. `load` of every earlier version ignores unknown fields, so it reads later documents with this number.
+- Without a new number, only optional fields may be added. A document without such a field means the same as a document with the
+  field's default value, and a field with its default value is not written. So every later version reads every document with
+  this number. `load` of every earlier version ignores unknown fields, so it reads later documents with this number.
 - A new number is needed to remove or rename a field, to change its type, unit or meaning, to require a new field, or to allow a
-  further word in a field (such as a rule of the charges).
+  further value of a field (such as a rule of the charges).
 - Documents with a later number are refused. The message names the version of synthrelease that wrote the document and can read
   it.
 - Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
 The classes are read in two ways: `read_strictly` for `verify`, which must check every field, and `read_leniently` for `load`,
-which ignores fields of later versions. `verify` should be of the version that wrote the bundle. If `verify` finds unknown
-fields, it says that another version wrote them.
+which ignores fields of later versions. Use the version of `verify` that wrote the bundle. If `verify` finds unknown fields, it
+says that another version wrote them.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """Paths in release.json of the facts that are published exactly, grouped by the source of the fact.
+    """Which facts are published exactly: their paths in release.json, grouped by the source of the fact.
 
     Attributes
     ----------
     private_file : facts about the private file, which the guarantee does not protect.
     specification : facts that were fixed before the file was read.
-    published_figures : numbers that other publications stated before.
+    published_figures : numbers that were already stated in other publications.
     """
 
     private_file: list[str]
@@ -128,8 +128,8 @@ class FlavourPart(Part):
     domain : the files that the guarantee covers.
     scope : the exactly published facts, which are equal in all files that the guarantee compares.
     unit : the unit in which two neighbouring files differ.
-    standard : the measure that compares two output distributions: "multiplicative" (pure), "(epsilon, delta)", or "zCDP". No
-        release states "zCDP" here, but descriptions of other methods do.
+    standard : how two output distributions are compared: "multiplicative" (pure), "(epsilon, delta)", or "zCDP". No release
+        states "zCDP" here, but descriptions of other methods may.
     intensity : the size of the privacy loss for neighbouring files.
     """
 
@@ -157,14 +157,15 @@ BEFORE: Literal[5] = 5
 
 
 class ReleaseDocument(Part):
-    """The complete release.json, in the order of the file. Fields with their default values are omitted, as are unused options.
+    """The complete release.json, with its fields in the order of the file. Fields with default values, and unused options, are
+    not written.
 
     Attributes
     ----------
     members : the members of each row, which have a separate file.
     geography : areas within areas.
     marks : columns that summarise indicators.
-    specification : the digest of the configuration and the acceptance file, without [card].
+    specification : the digest of specification.json: the configuration and the acceptance file, without [card].
     files : the SHA-256 checksums of the data files.
     versions : versions of the software that computed the release. `written_by` is the version of synthrelease that wrote the
         documents.
@@ -184,7 +185,7 @@ class ReleaseDocument(Part):
     intended_queries : the questions that the release is meant to answer.
     plugins : other packages that the release used, with versions and digests. This program does not prove the privacy
         statements of these packages.
-    not_promised : associations that the publisher does not promise to preserve.
+    not_promised : associations about which the publisher promises nothing.
     attacks : results of attacks on public rows, as the publisher reports them.
     """
 
@@ -253,7 +254,7 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return the settings of an option that were fixed before the run, if the option also has texts for readers."""
+        """For options that also have texts for readers, return those settings that were fixed before the run."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
@@ -274,8 +275,8 @@ class ReleaseDocument(Part):
 
     @property
     def rows_worked_with(self) -> int:
-        """Number of rows of the private file that the release used. This number equals the number of rows of the table, unless
-        rows were divided.
+        """Number of rows of the private file that the release used. Unless rows were divided, it equals the number of rows of
+        the table.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
@@ -358,7 +359,9 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether the noisy tables could have been published in only one way. An interval then gets the whole risk."""
+        """Return whether the noisy tables could have been published in only one way. Then an interval can use the whole
+        risk.
+        """
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
@@ -367,7 +370,7 @@ class ReleaseDocument(Part):
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
-        """Return the role of a column in the sample design. Keys and clusters are no columns of the table."""
+        """Return the role of a column of the table in the sample design. Keys and clusters have no column in the table."""
         if self.design is None:
             return "answer"
         if column.name in (self.design.weight, self.design.groups):
@@ -382,7 +385,7 @@ class ReleaseDocument(Part):
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the declarations in the release that its rows are no simple random sample.
+        """Return the reasons, as the release declares them, why its rows are no simple random sample.
 
         Parameters
         ----------
@@ -398,12 +401,12 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return the rules that exclude rows of the private file. Each rule is given as the combination that never occurs."""
+        """Return the rules that exclude rows of the private file, each as the combination that must never occur."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:
-        """Return the minimum number of times that a row occurs, as the projection and the criteria promise."""
+        """Return how often each row occurs at least, as the projection and the criteria promise."""
         from synthrelease.generators.projections import published_projection
 
         promising = [
@@ -449,7 +452,7 @@ def read_strictly(content: bytes | str) -> ReleaseDocument:
 
     Raises
     ------
-    Unexpected : for the first content that this version would not write. The error names the position of this content.
+    Unexpected : for the first content that this version would not write, with its position.
     """
     return _read(content, "forbid")
 

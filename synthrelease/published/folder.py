@@ -1,4 +1,4 @@
-"""Load a release from its folder: release.json, the table and the noisy tables, for answers about it."""
+"""Load a release from its folder: release.json, the table and the noisy tables."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Measurements:
     times : upper bound on the mean number of measurements before the release. The bound is 1 if all rounds share the
         measurements, otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
     bins : if all rounds share the measurements, the largest number of transformations on whose bins the tables could have been
-        released. The choice among these transformations depends on the noise. If each round measured, `bins` is 1, because a
-        round draws its bins before it measures.
+        released. The choice among these transformations depends on the noise. If each round measured its own tables, `bins` is
+        1, because a round draws its bins before it measures.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -78,32 +78,32 @@ class PublishedRelease:
     ----------
     folder : the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : the files that the guarantee covers. The domain states `file_rows`, and the `way` in which the number of rows was
+    domain : the files that the guarantee covers, with `file_rows`, and with the `way` in which the number of rows was
         determined.
     charges : the charge tree that adds up to the guarantee.
-    criteria : the released value of every acceptance criterion, with the threshold and the noise of this value.
-    evaluation : descriptions of the quantities that the criterion values measure.
+    criteria : for every acceptance criterion, its released value, its threshold, and the noise of this value.
+    evaluation : texts that say what the criterion values measure.
     schema : the columns, in the order of the table.
-    rules : the plausibility rules. Each rule states the combination that `never` occurs, the rows to which the rule
-        `applies_to`, and `why`.
+    rules : the plausibility rules. Each rule has the attributes `never` (the combination that must not occur), `applies_to`
+        (private or released rows) and `why`.
     configuration : the drawn transformation, generator and projection.
     parameters : the settings of each criterion, without name, kind, threshold and epsilon.
     groups : the groups of bins that criteria compare, by column.
     codes : (n_rows, n_columns) index of the bin of every row, in every column.
     measurements : the noisy tables from which the rows were made; None if they are not published.
-    measured : whether published noisy tables give limits of errors. They give no limits if the number of measurements had no
-        upper bound.
+    measured : whether limits on errors follow from published noisy tables. No limits follow if the number of measurements had
+        no upper bound.
     intended : the questions that the release is meant to answer.
-    weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` does not contain
-        them.
+    weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` returns the rows
+        without them.
     divided_rows : number of rows of the private file that were divided at random into pieces; None if the rows were not
         divided.
     figures_about : the piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all
         rows.
     estimates : answers to the intended questions from the noisy tables, with intervals; None if no noisy tables are published.
-    models : sums that were measured to answer stated questions, and these answers; None without such questions.
+    models : sums that were measured to answer stated questions, and the answers; None if there are no such questions.
     not_a_sample : the reasons in release.json why the rows are no simple random sample of a population.
-    design : the survey design of the private file, if the release states such a design.
+    design : the survey design of the private file; None if the release states none.
     population : the size of the population of which the private file is a simple random sample, if the release states this
         size.
     linked : the assignment of columns to roots and to members, if each row is a root with all its members; None otherwise.
@@ -168,7 +168,7 @@ class PublishedRelease:
     @property
     def measured_rows(self) -> int:
         """Return the number of rows to which the generator was fitted. If rows were divided into two pieces, the generator was
-        fitted to the piece that is not scored.
+        fitted to the piece that the criteria do not use.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
@@ -195,18 +195,18 @@ class PublishedRelease:
         """Return whether the rows preserve the association of two or three columns.
 
         "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
-        then have two errors only: the error of the noise, and the error of drawing the rows. "mostly noise" means that such a
-        table was measured, but its noise is larger than the association and larger than an association that is due to chance
-        alone. "mostly noise" is also returned if the fit reproduces less than 0.8 of the association because of its prior. "in
-        part" means that no measured table had all the columns. The rows then have only the part of the association that the
-        columns in `through` explain. So the order of means or the sign of a slope can differ from the order or the sign in the
-        file. "no" means that the columns are independent in the released rows, whatever their association in the file is. "not
-        known" means that the tables of the generator are not published.
+        then have only two errors: the noise, and the error that is due to drawing the rows. "mostly noise" means that such a
+        table was measured, but its noise is larger than the association, and larger than what chance alone could cause. The
+        answer is also "mostly noise" if the fit reproduces less than 0.8 of the association because of its prior. "in part"
+        means that no measured table had all the columns. The rows then contain only the part of the association that the
+        columns in `through` explain. So means may have another order than in the file, and a slope may have another sign. "no"
+        means that the columns are independent in the released rows, whatever their association in the file is. "not known"
+        means that the tables of the generator are not published.
 
         Parameters
         ----------
-        columns : names of two or three different columns. Columns of members refer to the same member. The column `stays_2`
-            belongs to the second member. Together with this column, `ward` means the ward of the second member.
+        columns : names of two or three different columns. Columns of members refer to the same member. For example, `stays_2`
+            belongs to the second member; together with this column, `ward` means the ward of the second member.
 
         Returns
         -------
@@ -281,8 +281,8 @@ class PublishedRelease:
 
         Parameters
         ----------
-        numbers : whether columns in which every bin has a representative value have these values instead of labels, with NaN
-            for missing values. The mean of these numbers is not the mean of the exact values in the file.
+        numbers : whether to return representative values instead of labels, in the columns in which every bin has one; NaN
+            means a missing value. The mean of these numbers is not the mean of the exact values in the file.
 
         Raises
         ------
@@ -328,7 +328,7 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
 
     Raises
     ------
-    InputError : when the kind of the criterion does not accept the parameters of the criterion.
+    InputError : when the criterion has parameters that its kind does not accept.
     """
     score, parameters = release.criteria[index], dict(release.parameters[index])
     try:
@@ -363,7 +363,7 @@ def load(folder: str | Path) -> PublishedRelease:
 
 
 def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
-    """Read the folder of a release, but not its rows. The result is release.json, and the release with its noisy tables.
+    """Read the folder of a release, but not its rows. Return release.json, and the release with its noisy tables.
 
     Raises
     ------

@@ -1,24 +1,23 @@
-"""Define measurements.json: the noisy tables behind the released table. With these tables, readers can compute answers with
-intervals, or fit models.
+"""Define measurements.json: the noisy tables from which the released table was made. With these tables, readers can compute
+answers with intervals, or fit models.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
       "sums": [{"sum": "age[0..9]:weight[-2 0 3]", "columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
-`counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise
-z with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho` replaces
+`counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise z
+with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho` replaces
 `epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released`
-gives the index of the released bin that contains each of the `labels`. The `value` of a sum adds up `steps` over all rows, and
-then adds noise with the scale of the sum. `steps` gives a whole number for every measured cell. This number is the score that
-the name of the sum defines, rescaled so that the lowest score of all cells is 0 and the highest is 4096. If the exact values
-of rows were added up, `own_values` replaces `steps`. `own_values` gives the smallest and the largest contribution of a row.
-The sum over rows is then n * least + value * (most - least) / 4096, apart from the noise and a rounding error of up to half a
-step per row. If `noise` is "one noise", `together` consecutive sums share one draw of the noise, including this sum. The noise
-terms z of these sums are drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not
+gives the index of the released bin that contains each of the `labels`. The `value` of a sum is the sum of `steps` over all
+rows, plus noise with the scale of the sum. `steps` gives a whole number for every measured cell. This number is the score that
+the name of the sum defines, rescaled so that the lowest score of all cells is 0 and the highest is 4096. If the exact values of
+rows were added up, `own_values` replaces `steps`. `own_values` gives the smallest and the largest contribution of a row. The
+sum over rows is then n * least + value * (most - least) / 4096, apart from the noise and a rounding error of up to half a step
+per row. If `noise` is "one noise", this sum and its neighbours, `together` consecutive sums in all, share one noise vector. The
+noise terms z of these sums are drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not
 independent, and `epsilon` is the cost of all these sums together. `sums` is absent if no sums were measured. The number of
-rows, n, is exact. The charge "generation" in release.json covers the measurements, so any use of the measurements has no
-further cost.
+rows, n, is exact. The charge "generation" in release.json pays for the measurements, so using them costs nothing more.
 """
 
 from __future__ import annotations
@@ -69,15 +68,14 @@ class IntendedEstimatePart(Part):
     Attributes
     ----------
     question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a question
-        about a share. The estimate and the interval of such a question are the share times the number of rows that the rules
-        keep.
+        about a share. Its estimate and its interval are then the share times the number of rows that the rules keep.
     estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
     low, high : the interval for the kept rows of the file, by exact values, with six digits; null for an open end.
     binned_low, binned_high : the interval for the mean of representative values. `estimate` is an estimate of this mean.
         Absent if representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
-    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference between the shares of these
-        groups. Absent otherwise.
+    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference between their shares; otherwise
+        absent.
     """
 
     question: str
@@ -128,7 +126,8 @@ class IntendedEstimatePart(Part):
 
 
 class StrengthsPart(Part):
-    """The strength of associations in measurements.json, corrected for noise (`generators.associations.Strengths`).
+    """How strong associations are, computed from measurements.json and corrected for noise
+    (`generators.associations.Strengths`).
 
     Attributes
     ----------
@@ -141,16 +140,18 @@ class StrengthsPart(Part):
 
 
 class EstimatesPart(Part):
-    """The answers of the noisy tables in measurements.json, with intervals for the file (`synthrelease estimate`).
+    """Answers that were computed from the noisy tables in measurements.json, with intervals for the file (`synthrelease
+    estimate`).
 
     Attributes
     ----------
     level : the confidence of each interval on its own.
     together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
-    intended : an estimate for each question that the release is meant to answer, in the order of the questions; null if no
-        noisy table answers a question.
+    intended : an estimate for each question that the release is meant to answer, in the order of the questions; null if the
+        question cannot be answered from a noisy table.
     errors : half of the width, in rows, of the widest interval of the counts in estimates.csv, by column or pair of columns
-        ("a:b"). An error may be larger, because one interval in twenty may miss its true value. Absent without estimates.csv.
+        ("a:b"). A true error may be larger, because one interval in twenty may miss its true value. Absent if there is no
+        estimates.csv.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a
         person, or clusters without a design effect. The list is empty if the specification declares none of these reasons.
         Absent in releases of version 1.0.0, which always stated such intervals, and also stated numbers that are not
@@ -212,8 +213,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """A measured sum. It adds up the scores of bins (`steps`) or the exact values of rows. For exact values, `own_values`
-    states the smallest and the largest contribution of a row.
+    """A measured sum, of scores of bins (`steps`) or of exact values of rows. For exact values, `own_values` states the
+    smallest and the largest contribution of a row.
     """
 
     sum: str
@@ -279,10 +280,10 @@ class PublishedSum:
     ----------
     name : the formula of the scores in the configuration.
     columns : names of the columns of the table, in the order of the release.
-    steps : whole numbers with one axis per column. Each number is the contribution of a row in this released cell.
+    steps : whole numbers with one axis per column. Each number is what a row in this released cell adds to the sum.
     value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared noise.
     sensitivity : difference between the highest and the lowest step of a measured cell.
-    together : number of sums that share one draw of the noise, including this sum.
+    together : number of sums that share one noise vector, including this sum.
     """
 
     name: str
@@ -311,8 +312,8 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Return a measured sum on the released bins. The result is None if a released bin combines measured bins with different
-    scores, or if the sum is over exact values.
+    """Return a measured sum on the released bins. Return None if a released bin combines measured bins with different scores,
+    or if the sum is a sum of exact values.
 
     Parameters
     ----------

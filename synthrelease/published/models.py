@@ -36,8 +36,8 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """The noisy sum of a product over rows. The possible values of a row's product are in the range from `low` to `high`. This
-    range is divided into steps.
+    """The noisy sum of a product over rows. The product of a row lies between `low` and `high`; this range is divided into
+    steps.
     """
 
     of: Annotated[list[str], Field(max_length=2)]
@@ -62,7 +62,7 @@ class ModelPart(Part):
     Attributes
     ----------
     limits : limits to which the exact values of each column are clipped.
-    valued : columns in which a row must have a value to count.
+    valued : columns in which a row must have a value; other rows add 0.
     epsilon, scale, groups : the epsilon, the noise scale and the groups for means of groups, whose noise is separate.
     """
 

@@ -1,4 +1,4 @@
-"""Name the files of a bundle, from release.json alone and in the same way for every version."""
+"""Name the files of a bundle. The names follow from release.json alone, for a release of any version."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherNames:
-    """The files that a list in [bundle], such as `formats`, asks for.
+    """The files that a list in [bundle], such as `formats`, requests.
 
     Attributes
     ----------
     words : the purpose of each file in one line, by the plain name of the file.
-    with_rows : the format of the files with rows, by the entry of the list. The checksums of these files are in release.json.
-    documents : the files that follow from release.json and the table, by the entry of the list.
+    with_rows : by the entry of the list, the format of the files with rows. The checksums of these files are in release.json.
+    documents : by the entry of the list, the files that follow from release.json and the table.
     packages : the library that writes the files, by the entry of the list.
     extra : the optional dependency group ("extra") of synthrelease that installs these libraries.
     """
@@ -155,9 +155,7 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that the version of this release did not write yet. Each file comes with a sentence that states
-    this.
-    """
+    """Return the files that the version that wrote this release did not write yet, each with a sentence that says so."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         later = {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)}
@@ -166,7 +164,7 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:
-    """Return the files with all rows (of roots and of members), in every format that release.json promises."""
+    """Return the files with all rows (of roots and of members), in every format that release.json names."""
     endings = ["csv", "parquet", *(kind.ending for kind in kinds_of_rows(document.bundle))]
     return [table.named(ending) for table in document.table_files for ending in endings]
 

@@ -1,5 +1,6 @@
-"""Define the parts of release.json for options, with one model for each option. Also define the functions with which `verify`
-checks these parts."""
+"""Define the parts of release.json for options, one model for each option, and the functions with which `verify` checks these
+parts.
+"""
 
 from __future__ import annotations
 
@@ -75,8 +76,8 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the scored piece, if `share` is the share of all rows (theory 11.11,
-        counts of random pieces).
+        """Return the standard deviation of a share in the piece that the criteria use, if `share` is the share among all rows
+        (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
@@ -87,8 +88,8 @@ class SplitPart(Part):
     Attributes
     ----------
     by : the column of the file with the public record numbers.
-    piece, of : number of the piece, from 1, and number of pieces. A secret key, which no release contains, decides which record
-        numbers belong to this piece.
+    piece, of : number of the piece, from 1, and number of pieces. A secret key, which no release contains, determines which
+        record numbers belong to this piece.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "split"),)
@@ -104,7 +105,7 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """A sentence on the rows in the other pieces, which the release does not use."""
+        """A sentence that says that the release does not use the rows in other pieces."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
@@ -124,10 +125,11 @@ class MembersPart(Part):
 
     Attributes
     ----------
-    key : the first column of the two files. The key contains the number of a root, from 1; no other file contains this number.
+    key : the name of the first column of the two files. This column contains the number of a root, from 1. No other file
+        contains this number.
     size : the column of the table with the number of members of each root.
     most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
-    more : treatment of roots with more than `most` members. "first" keeps the first members, and "drop" excludes the root.
+    more : how roots with more than `most` members are treated. "first" keeps the first members, and "drop" excludes the root.
     order, reference : the columns of the file that order the members, and the column and text that mark the first member.
     columns : columns of a member. In `schema`, the column NAME is NAME_1 for the first member, NAME_2 for the second member,
         and so on.
@@ -187,7 +189,7 @@ class MarginPart(Part):
 
     Attributes
     ----------
-    groups : the groups of each column, in the order of `columns`. Adjacent groups are neighbours.
+    groups : the groups of each column, in the order of `columns`. Groups that stand next to each other are neighbours.
     totals : the total of each combination. The group of the last column changes fastest.
     """
 
@@ -197,7 +199,7 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups that were merged, their column, and the index of their margin, counted from 0."""
+    """Neighbouring groups that were merged, with their column and the index of their margin, counted from 0."""
 
     margin: int
     column: str
@@ -230,7 +232,7 @@ class CalibrationPart(Part):
     source : the publication of the totals.
     start : the column whose representative values are the initial weights; null if all weights start equal.
     floor, cap : smallest and largest weight, as multiples of the mean weight.
-    margins : the totals. If the list is empty, the weights are the representative values of `start`.
+    margins : the totals. If there are none, the weights are the representative values of `start`.
     weights : the result; null if the margins could not be met. The table then has no column of weights, and `failed` gives the
         reason.
     """
@@ -249,7 +251,7 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """Return the description of the weights in the documentation of the column."""
+        """Return the text that describes the column of weights."""
         return f"Raked to: {self.source}" if self.margins else f"Representative value of the row's class of {self.start}."
 
     @property
@@ -386,8 +388,9 @@ class YearsPart(PlanOfYearsPart):
     Attributes
     ----------
     again : whether this is the second run of its year, after a run that did not release a table.
-    promised_epsilon_exact, promised_delta_exact : the promised loss of a person, for all years together.
-    paid_epsilon_exact, paid_delta_exact : the largest loss of a person so far, over all years up to the year of this release.
+    promised_epsilon_exact, promised_delta_exact : the largest loss of a person over all years of the plan.
+    paid_epsilon_exact, paid_delta_exact : the largest loss that a person can have so far, over all years up to the year of this
+        release.
     """
 
     again: bool
@@ -407,11 +410,11 @@ class EarlierPart(Part):
     person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person; null if the release promised
         nothing to a person.
     corrects : the digest of the release that this release replaced, if it is an erratum. An erratum spends no budget.
-    changed : the changes of bins and rules in the present release, each as a sentence.
+    changed : how bins and rules changed from the earlier to the present release, one sentence for each change.
     year, again : the year of this release in the plan over years, and whether it was the second run of this year. Absent
         without a plan; `again` is absent if false.
-    estimated : with a plan over years, the estimates of this release for questions about columns whose bins are the same in the
-        present release. The field is absent if there are no such estimates.
+    estimated : with a plan over years, those estimates of this earlier release whose columns have the same bins in the present
+        release; absent if there are none.
     """
 
     title: str
@@ -430,8 +433,8 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this erratum replaces without spending budget. The part states the digest and the version of that
-    release, and the correction.
+    """The release that this erratum replaces without spending budget: its digest, its version, and what the erratum
+    corrects.
     """
 
     digest: str
@@ -460,7 +463,7 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return the facts about the plan over years that were fixed before the run; None if there is no plan."""
+        """Return those facts about the plan over years that were fixed before the run; None if there is no plan."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
@@ -480,7 +483,7 @@ class ScoutPart(Part):
     document : the SHA-256 checksum of scout.json in the scout's folder.
     epsilon_exact, delta_exact : the cap, which equals the guarantee.
     rho_exact, rare_exact, tests_exact : the exact numbers in `privacy.cap.Cap`.
-    alone_exact : the epsilon of the scout alone, computed at the delta of the cap.
+    alone_exact : the epsilon of the scout alone, stated at the delta of the cap.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "scout"),)
@@ -508,13 +511,13 @@ class ScoutPart(Part):
 
 
 class PopulationPart(Part):
-    """The guarantee for a member of the population, under the assumption that nobody knows who was drawn. A ledger counts only
+    """The guarantee for a member of the population, under the assumption that nobody knows who was drawn. A ledger charges only
     the main guarantee.
 
     Attributes
     ----------
     size, source : the number of records in the population, and the publication that states this number.
-    sample : the way in which the file was drawn from the population.
+    sample : how the file was drawn from the population.
     sampled : number of rows in the file.
     epsilon_exact, delta_exact : the privacy loss of a member of the population (theory 11.3, amplification by a subset).
     """
@@ -558,9 +561,7 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters is unknown. The effect is unknown if neither a design effect nor random groups
-        are stated.
-        """
+        """Return whether the effect of clusters is unknown, because neither a design effect nor random groups are stated."""
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
@@ -574,11 +575,10 @@ class ImputationPart(Part):
 
     Attributes
     ----------
-    donors : required number of rows that agree with a row. If fewer rows agree, the last columns of `match` are dropped.
+    donors : how many donor rows must agree with a row. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
     rows : number of released rows in which a value is missing although the rules do not require a missing value.
-    smallest : the minimum number of rows with the values of one donor. This number is also the minimum number of times that
-        each row of a copy occurs.
+    smallest : how many rows get the values of one donor at least. So each row of a copy occurs at least this number of times.
     failed : reason why there are no copies; empty if there are copies.
     """
 
@@ -696,7 +696,7 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that follow from other columns. The column of a group follows from the group's columns of
+        """Return the columns that are functions of other columns: the column of a group is a function of its columns of
         indicators.
         """
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

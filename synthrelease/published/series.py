@@ -65,7 +65,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
     """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
 
-    Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release has
+    Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release uses
     only a part of the risk, so no interval for a change can be computed from it.
     """
     if old.estimates is None or not old.measured_once:
@@ -97,8 +97,8 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
     """Return the largest loss of a person over all years up to this year.
 
-    A year without a named release counts with its planned budget, because a run that does not release a table also spends its
-    budget. The same holds for the first run of a year that has a second run. An erratum counts as the release that the erratum
+    For a year without a named release, the planned budget is counted, because a run that does not release a table also spends
+    its budget. This also holds for the first run of a year that has a second run. An erratum counts as the release that it
     corrects.
     """
     plan, guarantee = run.horizon, document.guarantee.guarantee()
@@ -149,8 +149,8 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the release that spent the budget. The function follows each erratum back to the release that the
-    erratum corrects.
+    """Return the digest of the release that spent the budget. The function follows each erratum back to the release that it
+    corrects.
     """
     seen = set()
     while digest in corrected and digest not in seen:

@@ -38,7 +38,7 @@ MARK = "1"
 
 
 class TableError(OutputError):
-    """The error for a table of a bundle that does not match its schema."""
+    """Raised for a table of a bundle that does not match its schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class RowsBatch:
     ----------
     bins : (n_rows,) bin indices of each column, in the smallest sufficient integer type.
     weights : (n_rows,) weights of the rows; None for a table without weights.
-    keys : (n_rows,) number of the root of each row; empty for a table without members.
+    keys : (n_rows,) for each row, the number of its root; empty for a table without members.
     """
 
     bins: list[np.ndarray]
@@ -114,14 +114,14 @@ class RowsBatch:
 
 
 def written(fields: Sequence[str]) -> bytes:
-    """Return a line of data.csv. Fields that need quotes have quotes."""
+    """Return a line of data.csv, with quotes around fields that need them."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
 
 
 class LabelledBins:
-    """A converter of labels to bin indices, for a column that Arrow stores as a dictionary of strings in any order."""
+    """Convert labels to bin indices, for a column that Arrow stores as a dictionary of texts in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -261,8 +261,8 @@ class TableFile:
     ----------
     stem : the file name without its ending.
     key : name of the key column of whole numbers, which comes first; empty without such a column.
-    columns : the columns of the schema that the table has, with their names in this table. For members, these are the columns
-        of the first member.
+    columns : those columns of the schema that the table contains, with their names in this table. For members, these are the
+        columns of the first member.
     of_members : whether the rows of this table are members.
     """
 
@@ -299,15 +299,13 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the shape of data.csv with roots. The file has the key and the columns of roots, including the number of
-    members.
-    """
+    """Return the shape of data.csv for roots: the key and the columns of roots, including the number of members."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return the shape of members.csv. The file has the key of the root and the columns of a member."""
+    """Return the shape of members.csv: the key of the root and the columns of a member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -497,7 +495,7 @@ def read_parquet(
 
 
 def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Iterator[RowsBatch]:
-    """Yield the rows of data.csv in order. Each root comes with its members if the release has members.
+    """Yield the rows of data.csv in order. If the release has members, yield each root together with its members.
 
     Raises
     ------
@@ -555,8 +553,8 @@ def parquet_rows(
 
     Parameters
     ----------
-    n_rows : number of rows that the file must have. This number is compared with the footer before any row is read. Equal rows
-        take hardly any space in the file, but they may fill the memory when they are read.
+    n_rows : number of rows that the file must have. Before any row is read, this number is compared with the footer. Many equal
+        rows take hardly any space in a file, but could fill the memory.
     members : members.parquet, if the rows are roots with members.
 
     Raises

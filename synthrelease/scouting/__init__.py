@@ -1,1 +1,3 @@
-"""Publish noisy tables of the single columns of a private file, where there is no public file to draft a release from."""
+"""Publish noisy tables of the single columns of a private file. A release can be drafted from them if there is no public
+file.
+"""

@@ -1,6 +1,6 @@
 """Choose the bins of a draft from the noisy tables of a scout.
 
-Bins of numbers have about equal numbers of rows and round limits. Frequent codes have separate bins. All computation is
+Bins of numbers have about equal numbers of rows and round limits. Frequent codes have separate bins. Everything is
 post-processing of noisy counts.
 """
 
@@ -37,7 +37,9 @@ FEW_NUMBERS, TAIL = 1 / 5, 0.02
 the smallest outermost bin.
 """
 FEW_BINS = 3
-"""Numbers beside a frequent 0 get up to three bins if the noise allows it, even if they have fewer rows than a usual bin."""
+"""If a 0 is frequent, the other numbers get up to three bins if the noise allows it, even if these bins have fewer rows than a
+usual bin.
+"""
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
 """Five limits for bins. The smallest count of a bin and of a code, in standard deviations of the noise. The number of codes up
 to which every code gets a bin. If there are more codes, the share of the rows that a code needs for a bin. The 99% quantile of
@@ -55,9 +57,10 @@ class ScoutedBins:
     edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for a column that is not
         numeric.
     numbers : mean of each bin of a numeric column, computed from noisy counts.
-    codes : codes, strings or periods with a separate bin; all other codes share one bin. Empty for numeric columns.
+    codes : the codes, texts or periods that have a separate bin. All other codes share one bin. Empty for numeric columns.
     days : the period of each day, for dates such as 2020-01-31 whose single days have few rows; otherwise empty.
-    fillers : whether the last bin may hold codes such as 98 or 9999. Such a bin ends at a power of ten, above a gap.
+    fillers : whether the last bin may contain codes such as 98 or 9999. Such a bin ends at a power of ten, and there is a gap
+        below it.
     gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
     """
 
@@ -71,11 +74,12 @@ class ScoutedBins:
 
     @property
     def n_bins(self) -> int:
-        """The number of bins, without the bin of missing values. The bin that other codes share is included."""
+        """The number of bins. It includes the bin that other codes share, but not the bin of missing values."""
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return the (n_atoms,) drafted bin of each finest bin. Strings that are not numbers share the bin of missing values.
+        """Return, for each finest bin, its bin in the draft (n_atoms,). Texts that are no numbers share the bin of missing
+        values.
 
         Parameters
         ----------
@@ -92,10 +96,10 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of a column of codes or strings.
 
-    Up to 12 codes each have a separate bin. If there are more codes, only frequent codes have a bin. A code of 1% of the rows
-    has a bin in 99% of scouts if 1% of the rows are at least 5.4 standard deviations of the noise. Many days are joined into
-    weeks, months, quarters or years. The shortest period is chosen that gives at most 16 periods with an average count of at
-    least 5 standard deviations of the noise.
+    Up to 12 codes each have a separate bin. If there are more codes, only frequent codes have a bin. If 1% of the rows are at
+    least 5.4 standard deviations of the noise, a code with 1% of the rows gets a bin in 99% of scouts. Many days are joined
+    into weeks, months, quarters or years. The function chooses the shortest period for which there are at most 16 periods, with
+    an average count of at least 5 standard deviations of the noise.
 
     Parameters
     ----------
@@ -112,9 +116,8 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
-    """Return the period (ISO week, month, quarter or year) of each day from the first to the last day that was counted. The
-    result is empty in three cases: each day keeps its own bin, at most half of the strings are days, or the days are too far
-    apart.
+    """Return the period (ISO week, month, quarter or year) of each day from the first to the last counted day. The result is
+    empty if each day keeps its own bin, if at most half of the texts are days, or if the days are too far apart.
     """
     days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
@@ -142,8 +145,8 @@ def number_bins(
     """Return the bins of a numeric column.
 
     A bin has about an eighth of the rows, or a fifth of the numbers if there are few numbers, and round limits. The outermost
-    bins have fewer rows. A frequent 0 and codes such as 9999 have separate bins, and the limits of the codebook are limits of
-    bins.
+    bins have fewer rows. A frequent 0 and codes such as 9999 have separate bins, and a bin begins at each of the `limits` in
+    the codebook.
 
     Parameters
     ----------
@@ -227,9 +230,7 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the cell with the roundest lower edge. Of equally round edges, the first counts. The result is None
-    if there are no cells.
-    """
+    """Return the index of the first cell with the roundest lower edge; None if there are no cells."""
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 

@@ -6,17 +6,17 @@ JSON: an object with an entry for each column. An entry is an object with `descr
 to meanings. `min` and `max`, in the entry or among its values, say that the column holds numbers. Instead of such an object, an
 entry may be only the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number",
 "code", "text" or "date") states the kind of the column. `missing` is a list of codes for a missing answer; the codes of a key
-identify nobody. `limits` is a list of numbers, and a bin always begins at each of these numbers. Dates have `min` and `max`
-such as 2020-01-31, and a `format` such as "%d.%m.%Y" if the file writes them otherwise.
+identify nobody. `limits` is a list of numbers; a bin always begins at each of them. For dates, `min` and `max` are dates such
+as 2020-01-31, and `format`, such as "%d.%m.%Y", states how the file writes them if it writes them differently.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min`, `max` and `format`.
 
-An XML codebook is a DDI-Codebook. IPUMS and NCHS publish such codebooks with files of fixed width, and state the position of
+An XML codebook is a DDI-Codebook. IPUMS and NCHS publish such codebooks with files of fixed width. They state the position of
 each column in the line.
 
-Files of Stata, SAS and SPSS carry labels, codelists and codes for missing values. The labels are read from public files only.
-The labels of a private file are words that somebody wrote about its records, and no public rule says what they may contain.
+Files of Stata, SAS and SPSS contain labels, codelists and codes for missing values. The program reads labels from public files
+only. In a private file, somebody may have written labels about its records, and no public rule says what they may contain.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class CodebookEntry:
     dates: tuple[str, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry. The parts that it does not state come from `second`, and the missing codes of the two entries are
-        joined.
+        """Return this entry, completed from `second`: with the parts that this entry does not state, and with the missing codes
+        of both entries.
         """
         return CodebookEntry(
             description=self.description or second.description,
@@ -168,7 +168,9 @@ def read_codebook(path: str | Path) -> Codebook:
 
 
 class _UnreadableCodebook(Exception):
-    """A codebook does not have the expected content. The message states the expected and the found content."""
+    """Raised if a codebook does not have the expected content. The message states the expected content and the content that was
+    found.
+    """
 
 
 def _of_ddi(text: str) -> Codebook:
@@ -217,7 +219,9 @@ def _of_ddi(text: str) -> Codebook:
 
 
 def _is_in(variable: Element, record: str, group: Element) -> bool:
-    """Return whether a record type has a variable, by the record types listed in the variable or by the group's variables."""
+    """Return whether a record type has a variable. The variable lists its record types, or the group of the record type lists
+    its variables.
+    """
     return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
 
 
@@ -260,7 +264,7 @@ def _variable(variable: Element) -> CodebookEntry:
 
 
 def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -> dict[str, CodebookEntry]:
-    """Return the entries with codes as a file of fixed width writes the codes, with or without leading zeros.
+    """Return the entries, with codes written as in a file of fixed width: with or without leading zeros.
 
     Parameters
     ----------
@@ -402,7 +406,7 @@ class ColumnNotes:
     ----------
     label : the label of the column; empty if the column has no label.
     value_labels : meaning of each labelled text of the column.
-    missing : strings that the file declares as missing values.
+    missing : texts that the file declares as missing values.
     missing_ranges : ranges of numbers that the file declares as missing values, as (lowest, highest) with both ends included.
     """
 

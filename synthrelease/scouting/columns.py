@@ -1,8 +1,8 @@
-"""Choose the cells in which a scout counts each column, from the codebook and from noisy counts alone.
+"""Choose the cells in which a scout counts each column. The choice depends on the codebook and on noisy counts alone.
 
-Each code has a cell. Numbers are counted twice. The first table of a numeric column has public cells. The cells are intervals
-of one width if the bounds are near each other. Otherwise the cells have limits at 1, 2 and 5 times powers of ten, and the
-number 0 has a separate cell. Cells with many rows are cut into round steps for the second table.
+Each code has a cell. Numbers are counted twice. The cells of the first table are public. They are intervals of equal width if
+the bounds are near each other. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0 has a separate cell.
+For the second table, cells with many rows are cut into round steps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 SMALLEST, LARGEST = -6, 12
 """Numbers without bounds are counted between these powers of ten. Larger numbers count in the outermost cells."""
 STEPS = 50
-"""For the second table, a cell with all numbers is divided into at most this number of steps."""
+"""For the second table, a cell that contains all numbers would be divided into this number of steps."""
 FULL, EMPTY = 4.0, 2.5
 """Limits in standard deviations of the noise. Cells with counts above `FULL` are cut, into steps with counts of `FULL` on
 average; counts up to `EMPTY` are treated as 0."""
@@ -54,7 +54,7 @@ def days_between(first: date, last: date) -> list[date]:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An interval [low, high) of a numeric column, which may be cut into multiples of a smallest step.
+    """An interval [low, high) of a numeric column. It may be cut at multiples of a smallest step.
 
     Bounds and step are exact fractions, so that the edges of bins are round decimal numbers.
     """
@@ -77,7 +77,7 @@ class Cell:
 
 
 def fillers_from(high: Fraction) -> Fraction:
-    """Return the lower edge of the cell below a power of ten in which registers write codes such as 97, 998 or 99999."""
+    """Return the lower edge of the cell below this power of ten. Registers write codes such as 97, 998 or 99999 there."""
     return high - max(Fraction(10), high / 100)
 
 
@@ -92,11 +92,11 @@ class ScoutedColumn:
     codes : meaning of each code, without the codes for missing answers.
     missing : strings that stand for a missing answer.
     low, high : the smallest and the largest number; None if the codebook does not state it.
-    whole : whether the numbers are integers. Numbers that are not integers count as texts that are no number.
+    whole : whether the numbers are integers. Other numbers then count as texts that are no number.
     limits : numbers such as 37 weeks, the limit of births at term. A bin always begins at each of these numbers.
     dates : for dates, the texts of the first and the last date, and the format. The codes are then days, weeks, months,
-        quarters or years: the shortest period that gives at most 16 periods from the first to the last date. Only these two
-        dates decide. Otherwise empty.
+        quarters or years: the shortest period that gives at most 16 periods from the first to the last date. The choice depends
+        only on these two dates. Empty for other columns.
     """
 
     name: str
@@ -155,7 +155,8 @@ class ScoutedColumn:
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
         """Return the lower edges of the cells of the second table.
 
-        If the noise allows it, a cell has one step for each fiftieth of all numbers in it; a frequent 0 is not counted.
+        If the noise allows it, a cell is divided into one step for each fiftieth of all numbers that it contains. A frequent 0
+        is not counted.
 
         Parameters
         ----------
@@ -172,7 +173,7 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return the (n_atoms + 2,) cells of the finest bins, for cells with these lower edges.
+        """Return, for each finest bin, its cell, given the lower edges of the cells (n_atoms + 2,).
 
         The last two entries are the cell of strings that are no number, and the cell of missing values.
         """
@@ -246,9 +247,7 @@ def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Ce
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells within the bounds. Their edges are 1, 2 and 5 times powers of ten. Between these cells, there are cells next
-    to 0.
-    """
+    """Return cells within the bounds. Their edges are 1, 2 and 5 times powers of ten, with further cells next to 0."""
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
     sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]
@@ -278,8 +277,8 @@ def scouted_columns(
     Raises
     ------
     InputError : when the codebook lacks a named column, when it gives neither codes nor a kind for a column, when a lower bound
-        is not below the upper bound, when a bound of integers is no integer, and when fewer than two columns remain. A scout
-        needs two columns for its measure of dependence.
+        is not below the upper bound, when a bound of integers is no integer, and when fewer than two columns remain, because
+        the measure of dependence needs two columns.
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:

@@ -1,5 +1,5 @@
-"""Define scout.json, the document of a scout. The document has noisy counts, the facts of the codebook, and the privacy cost of
-the counts.
+"""Define scout.json, the document of a scout. It contains noisy counts, facts from the codebook, and the privacy cost of the
+counts.
 
 Everything in the document may be published.
 """
@@ -34,9 +34,9 @@ class ScoutedPart(Part):
     name, kind, description, codes, missing, low, high, whole, limits, dates : the column as in `ScoutedColumn`.
     first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
         that are no number and of missing values.
-    edges : for a number, the lower limits of the cells of the second table, which a later version may choose differently.
+    edges : for a number, the lower limits of the cells of the second table. Another version may choose other cells.
     counts : for codes and strings, the count of each value. The empty string "" stands for missing values.
-    other : for a column with a list of codes, the count of the strings that the list does not have.
+    other : for a column with a list of codes, the count of the texts that are not in the list.
     """
 
     name: str
@@ -83,7 +83,7 @@ class DependencePart(Part):
     Attributes
     ----------
     steps : the noisy mean, as a number of steps.
-    one : the number of steps that equal a distance of 1.
+    one : the number of steps that make a distance of 1.
     rows : the number of rows from which the dependence was computed.
     """
 
@@ -109,7 +109,7 @@ class ScoutDocument(Part):
     unit, key, first_by, missing_keys : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
         (`privacy.cap.Cap`).
-    tables_exact : cost of all tables. The rest of the cost of the scout is for the measure of dependence.
+    tables_exact : the cost of all tables. The rest of the cost of the scout pays for the measure of dependence.
     input : format of the private file.
     columns : the counted columns.
     dependence : the measure of dependence.
@@ -191,10 +191,10 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """Yield four values for each noisy count of a single column: the column, the value, the count, and the number of noise
-    terms in the count.
+    """For each noisy count of a single column, yield four values: the column, the value, the count, and how many noise terms
+    the count contains.
 
-    Numbers have the counts of their second table.
+    For numbers, these are the counts of the second table.
     """
     for part in document.columns:
         column = part.column

@@ -123,7 +123,7 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
 
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
-    """Yield the problems of the tables. Another version may have chosen other cells among the finest cells."""
+    """Yield the problems in the tables. The cells need not be the cells that this version would choose."""
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:

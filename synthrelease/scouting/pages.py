@@ -31,7 +31,8 @@ def pages(document: ScoutDocument) -> dict[str, bytes]:
 def _answers(document: ScoutDocument) -> dict[str, Any]:
     """Return the data of ask.html: the cells of each column with their noisy counts.
 
-    The cell of other texts of a column without a list has the count None, because it is all rows minus the published texts.
+    In a column without a list, the cell of other texts has the count None, because its count is all rows minus the published
+    texts.
     """
     lines, columns = list(lines_of(document)), []
     for part in document.columns:
@@ -81,7 +82,7 @@ def _things(document: ScoutDocument) -> str:
 
 
 def _promise(document: ScoutDocument) -> str:
-    """Return the sentences that state who is protected, and by how much."""
+    """Return the sentences that state who is protected, and how well."""
     who = f"one {document.unit}" if document.key is None else "all rows of one person"
     cap, delta = document.cap, f"{float(document.cap.delta):g}"
     plus, both = ("", "") if cap.pure else (f", plus {delta}", f" and delta {delta}")

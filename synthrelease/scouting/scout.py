@@ -1,8 +1,8 @@
 """Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
 A scout checks its settings, charges the ledger, reads the file once or twice, adds noise and writes a folder. Like a release, a
-scout is final and its cost counts as spent once the file is opened. All checks that need no rows are made before the charge.
-The rows influence the results only through noisy counts.
+scout cannot be undone: its cost counts as spent once the file is opened. All checks that need no rows are made before the
+charge. The rows influence the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ KEPT_FOR_TESTS = Fraction(3, 25)
 MOST_NOISE = 0.03
 """The largest accepted ratio of five standard deviations of the noise of a count to the number of rows."""
 WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
-"""The settings of [input] that describe the format of the private file."""
+"""Those settings of [input] that describe the format of the private file."""
 BYTES_OF_TEXT, MEGABYTES_OF_READING = 600, 300
 """Largest memory in bytes of one distinct text (100 characters of 4 bytes and its counts), and memory in MB of the reader."""
 SHARE_WITHOUT_DELTA = Fraction(1, 5)
@@ -71,9 +71,9 @@ class Scouting:
     title : title of the scout for its pages.
     columns : columns to count, as the codebook describes them.
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
-    unit : the unit that the guarantee protects. The unit is a row, or all rows of a person with the same key.
+    unit : the unit that the guarantee protects: a row, or all rows of a person (the rows with the same key).
     cap : the budget of scout and release together.
-    rows : number of rows that the steward states; with a key, number of persons.
+    rows : the number of rows that the steward states, or with a key the number of persons.
     """
 
     title: str
@@ -170,7 +170,7 @@ def cap_of(
     Parameters
     ----------
     epsilon, delta : budget of scout and release together.
-    rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of that
+    rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables. A fifth of this
         amount is added for the measure of dependence. `rho` must be None if delta is 0.
     tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, `tests` is
         the epsilon that is reserved for the whole release; by default 80% of the cap.
@@ -205,12 +205,14 @@ def cap_of(
 
 
 def needed_rows(deviation: float) -> int:
-    """Return the smallest number of rows for which noise with this standard deviation is accepted."""
+    """Return how many rows a file needs at least, so that noise with this standard deviation is accepted."""
     return math.ceil(5 * deviation / MOST_NOISE)
 
 
 def check_noise(scouting: Scouting) -> None:
-    """Raise BudgetError when the noise is too large for a draft: five standard deviations of a count exceed 3% of the rows."""
+    """Raise BudgetError when the noise is too large for a draft: when five standard deviations of the noise of a count exceed
+    3% of the rows.
+    """
     deviation, cap = scouting.deviation, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
@@ -224,7 +226,7 @@ def check_noise(scouting: Scouting) -> None:
 def check_memory(scouting: Scouting) -> None:
     """Raise BudgetError if the machine may have too little memory to count texts without a list of codes.
 
-    With a key, memory holds the texts of every row that may be the first row of a person (`enclave.persons.Persons`).
+    With a key, the texts of every row that may be the first row of a person are in memory (`enclave.persons.Persons`).
     """
     available = machine_megabytes()
     texts = sum(column.kind == "texts" for column in scouting.columns)
@@ -267,10 +269,11 @@ def scout(
 
     Privacy
     -------
-    Gaussian with rho = `cap.rho`, except for texts of one row (theory 9.20, values without a public list), or `cap.alone`-DP
-    where delta is 0. The charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
-    published exactly. Every row is counted: missing values, texts that are no number and unlisted codes have separate bins, and
-    numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
+    The scout is Gaussian with rho = `cap.rho`, except for texts that only one row has (theory 9.20, values without a public
+    list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of rows, or
+    of persons with a key, is published exactly. Every row is counted: missing values, texts that are no number and unlisted
+    codes have separate bins, and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first
+    rows of a person, d).
     """
     check_free(out)
     check_noise(scouting)
@@ -292,7 +295,9 @@ def scout(
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
-    """Raise BudgetError when the ledger has less left than the whole cap, because no release could follow the scout."""
+    """Raise BudgetError when the rest of the ledger's budget is below the whole cap, because no release could follow the
+    scout.
+    """
     left = statement.epsilon_limit - statement.epsilon, statement.delta_limit - statement.delta
     if cap.epsilon > left[0] or cap.delta > left[1]:
         raise BudgetError(

@@ -1,9 +1,9 @@
 """The private half of a scout: it measures single columns, frequent texts and one measure of dependence with noise.
 
 In: private counts of all rows on the finest bins, and private counts of strings. Out: noisy whole numbers. Private: each
-function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts of one row (theory
-9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by 1 each. The
-number of rows is public.
+function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP, except for texts that only one row has
+(theory 9.20, values without a public list). Neighbours differ in one replaced record, which moves two counts of a table by 1
+each; this is the sensitivity. The number of rows is public.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_ROWS = 50_000
 def with_noise(
     values: np.ndarray, charge: Charge, *, parts: int = 1, squared: int, moved: int, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Return whole numbers with added noise that costs one of several equal parts of a charge.
+    """Add noise to whole numbers, at the cost of one of several equal parts of a charge.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def frequent_texts(
 
     Privacy
     -------
-    The Gaussian guarantee of `charge`, except for texts of one row. Among texts that both neighbours have, at most two counts
-    of a column change by 1, a squared distance of 2 (theory 9.20, values without a public list). The order in which strings
-    occur in the file has no influence. Strings are sorted before noise is added, and by noisy count afterwards.
+    The Gaussian guarantee of `charge`, except for texts that only one row has. Among texts that both neighbours have, at most
+    two counts of a column change by 1, a squared distance of 2 (theory 9.20, values without a public list). The order in which
+    strings occur in the file has no influence. Strings are sorted before noise is added, and by noisy count afterwards.
     """
     published = dict[str, dict[str, int]]()
     for name, counted in columns.items():
@@ -119,10 +119,10 @@ def dependence(
     Privacy
     -------
     The guarantee of `charge`. With m rows, the distance of a pair is the sum of |m c_ab - c_a c_b| over 2 m^2. A replaced
-    record moves the joint table by at most 1/m in total variation and each margin by 1/m, so the product by 2/m. So each pair's
-    distance, and therefore the mean, moves by at most 3/m. In steps of 1 / (2 m^2 P), with P pairs, the sum is a whole number
-    with sensitivity exactly 6 m P. From a larger file a uniform subset of rows is drawn, in which at most one record is
-    replaced (theory 1.7, resizing).
+    record moves the joint table by at most 1/m in total variation, and each margin by at most 1/m. So the product of the
+    margins moves by at most 2/m, and the distance of each pair, and their mean, by at most 3/m. In steps of 1 / (2 m^2 P), with
+    P pairs, the sum is a whole number with sensitivity exactly 6 m P. If the file is larger, a uniform subset of rows is drawn,
+    in which at most one record is replaced (theory 1.7, resizing).
     """
     table = uniform_subset(counts, MOST_ROWS, entropy) if counts.total > MOST_ROWS else counts
     rows, weights = table.total, table.counts

@@ -3,8 +3,8 @@
 Privacy
 -------
 Everything after the first line of a text file may be a row, and a row may contain any bytes, including the signature of another
-format. So a signature counts only if it stands before the first line end. A signature that consists of letters could be the
-name of a column. So it counts only if a control character follows in the same line, or if it is longer than any name of a
+format. So the program looks for a signature only before the first line end. A signature that consists of letters could be the
+name of a column. So it is accepted only if a control character follows in the same line, or if it is longer than any name of a
 column.
 """
 
@@ -73,13 +73,13 @@ class Package:
     ----------
     name : name of the format for messages.
     parser : suffix of the name of pyreadstat's reading function.
-    origin : date and time for which the number 0 stands.
+    origin : the date and time that the number 0 means.
     dates, moments, times : regular expressions for formats: of dates, of dates with a time, and of times of day.
     day : unit in which dates are counted.
     tick : unit in which dates with a time, and times of day, are counted.
     letters : letters that stand for missing values in columns of numbers, such as .a in Stata.
-    block : block size in bytes. The size of a complete file is a multiple of this number. This code is used if a file may not
-        state its number of rows.
+    block : block size in bytes. The size of a complete file is a multiple of this number. It is stated for formats in which a
+        file need not state its number of rows.
     """
 
     name: str
@@ -154,7 +154,7 @@ def format_of(file: Path, start: bytes) -> FileFormat | Package:
 
     Parameters
     ----------
-    file : path of the file. The name of the file decides if the first line does not decide.
+    file : path of the file. Its name determines the format if the first line does not.
     start : the first 1,024 bytes of the file; all bytes of a shorter file.
     """
     line = first_line(start)

@@ -41,11 +41,11 @@ LONGEST_VALUE = 2**25
 """The largest size of one value in SQLite, in bytes."""
 
 OnStop = Callable[[Callable[[], object]], None]
-"""Function that receives a library's function for interrupting a query."""
+"""Function that receives the function with which a library interrupts a query."""
 
 
 class Stop:
-    """A request from another thread to stop reading. The request interrupts the libraries that are reading."""
+    """Lets another thread stop the reading. A request to stop interrupts the libraries that are reading."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
@@ -83,7 +83,7 @@ class OpenTable:
     connection : connection of DuckDB or SQLite, or engine of SQLAlchemy.
     names : names of the columns.
     select : function that takes names of columns and returns the SELECT statement for these columns, for all rows.
-    types : type of each column by name; empty if the database declares no types.
+    types : by name, the type of each column; empty if the database declares no types.
     has_row : function that returns whether the table has a row; None for a view, because its rows must be computed.
     """
 

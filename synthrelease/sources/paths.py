@@ -3,7 +3,7 @@
 Such a text is never quoted, unless it names an existing file. Connection strings have many dialects (URIs, JDBC, libpq, ODBC,
 `user:password@server`, chains of stores) without a common syntax. So the check covers more texts than necessary. A text is not
 shown if it has a scheme before a colon, an @, or a key with a value beside other text. A mistyped file name has none of these
-features, so the name is shown.
+features, so messages show it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def may_hold_secret(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text with percent-encoded characters decoded, up to three times, and full-width characters normalised."""
+    """Return the text after percent-encoded characters were decoded (up to three times) and full-width characters were
+    normalised.
+    """
     for _ in range(3):
         text = _CODED.sub(lambda sign: chr(int(sign[1], 16)), text)
     return unicodedata.normalize("NFKC", text)
@@ -91,9 +93,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """Return a regular expression that matches a character in the form that messages print, in which some characters are
-    escaped.
-    """
+    """Return a regular expression that matches a character as messages print it. Messages escape some characters."""
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

@@ -50,7 +50,7 @@ _PATTERN = re.compile(r"[*?\[]")
 State = tuple[str, ...]
 """Size, time of the last change and inode number of a file. These numbers stay equal as long as nobody writes to the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
-"""Function that lists the files of a table as they are now. Each item has the files that are counted together."""
+"""Function that lists the files of a table as they are now. Each item contains the files that are counted together."""
 CHANGED = "a file has changed while it was read. Read files that nobody is writing."
 
 
@@ -68,8 +68,8 @@ def folder_files(path: Path) -> list[Path]:
 
     Raises
     ------
-    InputError : when the folder has no table, or contains anything else. Other files could contain rows that would be missed
-        unnoticed.
+    InputError : when the folder has no table, or contains anything else. Otherwise the program could miss the rows in other
+        files, and nobody would notice.
     """
     if not path.is_dir():
         return [path]
@@ -175,7 +175,8 @@ class Source:
     path : path of the file or folder, or a pattern of paths; None for a URI that names no file.
     uri : URI of a database, without user and password, or of a SQLite or DuckDB file; empty if a path was given.
     table : name of the table in the database; None if no name was given.
-    members : place of the second of two linked tables, such as the persons of households; None if there is no second place.
+    members : where the second of two linked tables is, such as the persons of households; None if it is in the same place or if
+        there is none.
     """
 
     path: Path | None = field(default=None, repr=False)
@@ -226,7 +227,7 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Whether a URI of a database, not a file, gives access to the table."""
+        """Whether the table is in a database that is given by a URI, and not in a file."""
         return self.path is None
 
     def is_there(self) -> bool:
@@ -241,7 +242,7 @@ class Source:
             return False
 
     def holds_files(self) -> bool:
-        """Return whether the source is a folder or a pattern, so that it may have several files; false for one file or a
+        """Return whether the source may have several files: true for a folder or a pattern, false for one file or a
         database.
         """
         if self.path is None:
@@ -266,7 +267,7 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return this source without its second table. If it has a second table, the source of the second table follows."""
+        """Return this source without its second table, followed by the source of the second table if there is one."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
@@ -274,7 +275,7 @@ class Source:
 
         Parameters
         ----------
-        records : record types of the file. Lines of the first type form the first table, and lines of the second type form the
+        records : record types of the file. Lines of the first type are the first table, and lines of the second type are the
             second table. If there are fewer than two types, or a second file, the source is returned unchanged.
         """
         roots, members = (*records, None, None)[:2]

@@ -1,8 +1,8 @@
 """Check the declared types of columns, connect to databases and find the requested table, without reading a row.
 
-A message lists the names of a database's tables when the requested table does not exist. Names of tables reveal no row. An
-administrator chose the names, the names exist even if every table is empty, and the user who runs the command may list them.
-Messages of database libraries are never shown, because they may contain the URI with its password.
+If the requested table does not exist, a message lists the names of the database's tables. These names reveal no row: an
+administrator chose them, they exist even if every table is empty, and the user who runs the command may list them. Messages of
+database libraries are never shown, because they may contain the URI with its password.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def engine_of(uri: str) -> Any:
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
     """Return the schema and the name of each table and view to which the request may refer.
 
-    The result is all tables and views of the default schema, whose name is given as "". If `asked` names an existing table of a
-    schema (`schema.name`), the result is that table alone.
+    The result contains all tables and views of the default schema, with "" as name of the schema. If `asked` names an existing
+    table of a schema (`schema.name`), the result contains this table alone.
     """
     schema, _, name = (asked or "").rpartition(".")
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):

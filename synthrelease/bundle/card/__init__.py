@@ -1,7 +1,7 @@
 """Write the data card: README.html, README.md and pages in other languages, from release.json and the released table.
 
-This module has the sentences of the card's part for everyone. `plan` prints some of these sentences without loading a
-template.
+This module contains the sentences of the part of the card that is for everyone. `plan` prints some of these sentences without
+loading a template.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return sentences in English on which associations the rows preserve, in the words of the card. The result is empty for
-    None.
-    """
+    """Return English sentences that say, in the words of the card, which associations the rows preserve; empty for None."""
     return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Return the keys of the sentences on which associations the rows preserve. All screens and pages use these keys."""
+    """Return the keys of the sentences that say which associations the rows preserve. All screens and pages use these keys."""
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]
     if pairs.carried == pairs.pairs:
@@ -43,7 +41,7 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 
 
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the values for the sentences on preserved associations, as text; empty texts for None."""
+    """Return, as texts, the numbers in the sentences on preserved associations; empty texts for None."""
     if pairs is None:
         names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")
         return dict.fromkeys((*names, "carried_triples"), "")

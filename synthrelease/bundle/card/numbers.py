@@ -72,12 +72,12 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return a text of the card. It is the macro `name` of templates/said.txt, filled with these values."""
+    """Return a text of the card: the macro `name` of templates/said.txt, filled with these values."""
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
 def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
-    """Return a text of the card as paragraphs. It is the macro `name` of templates/said.txt, filled with these values."""
+    """Return a text of the card as paragraphs: the macro `name` of templates/said.txt, filled with these values."""
     return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
@@ -122,12 +122,12 @@ def link(address: str) -> Markup:
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends with a full stop. A text that ends with "!" or "?" is unchanged."""
+    """Return a text with a full stop at its end. A text that ends with "!" or "?" stays unchanged."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def plain(text: object) -> str:
-    """Return the plain text of HTML, without tags and escapes."""
+    """Convert HTML to plain text, without tags and escapes."""
     return escape(text).striptags()
 
 
@@ -157,7 +157,9 @@ def _parts(text: str) -> list[str]:
 
 
 def exact_epsilon(exact: str) -> str:
-    """Return an exact epsilon as a decimal number, rounded up at the tenth decimal place, so that it is never understated."""
+    """Return an exact epsilon as a decimal number. It is rounded up at the tenth decimal place, so that it is never
+    understated.
+    """
     return decimal_text(Fraction(exact))
 
 
@@ -169,8 +171,8 @@ def public_epsilon(exact: str) -> str:
 
 
 def cost(node: ChargePart) -> str:
-    """Return the cost of a node of the charge tree as text. The cost is an epsilon, or the curve that bounds the Renyi
-    divergence of order a.
+    """Return the cost of a node of the charge tree as text: an epsilon, or the curve that bounds the Renyi divergence of order
+    a.
     """
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
@@ -241,7 +243,7 @@ def program(document: ReleaseDocument) -> str:
     """Return the name and version of the program that reads the release, and the address that the publisher gives for the
     program.
 
-    No package index is named, because anybody could upload a package of that name.
+    The text names no package index, because anybody could upload a package with this name.
     """
     published_program = document.card.program
     source = "" if published_program is None else f", from {published_program.address} (SHA-256 {published_program.sha256})"

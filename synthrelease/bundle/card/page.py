@@ -58,7 +58,9 @@ from synthrelease.settings.card import LICENCES, CardTexts, direction
 
 
 def search_engines(dataset: Dataset) -> str:
-    """Return the metadata for search engines as the text of a script element, without characters that could end the element."""
+    """Return the metadata for search engines, as the text of a script element. The text contains no characters that could end
+    the element.
+    """
     entry = with_something(filled("schema_org.json", dataset=dataset))
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -75,7 +77,7 @@ class Wording:
     ----------
     words : the sentences of synthrelease, filled with the values of `figures_of`.
     texts : the publisher's texts.
-    labelled_title : the title, which says that the data are synthetic.
+    labelled_title : the title, with the words that the data are synthetic.
     """
 
     language: str
@@ -103,7 +105,7 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers and texts that the card's part for everyone shows in every language.
+    """Return the numbers and texts that are the same in every language, in the part of the card that is for everyone.
 
     Parameters
     ----------
@@ -148,8 +150,8 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class OfAllLanguages:
-    """The content of the card that all languages share. The shared content has the preserved associations, the values of
-    `figures_of`, pictures, and the digest of release.json.
+    """The content of the card that all languages share: the preserved associations, the values of `figures_of`, the pictures,
+    and the digest of release.json.
     """
 
     carried: Associations | None
@@ -221,8 +223,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """Return the indices of the bins that the card lists: all bins or, if there are very many bins, the bins with the most
-    rows."""
+    """Return the indices of the bins that the card lists: all bins or, if there are very many, the bins with the most rows."""
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())

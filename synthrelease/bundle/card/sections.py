@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # The associations on the first screen of the card: the pairs that the rows preserve or, if these are fewer, the other pairs.
 
 FIRST_LINES = 6
-"""Number of columns with associations on the first screen. The other columns can be unfolded."""
+"""Number of columns whose associations are on the first screen. Readers can unfold the other columns."""
 MOST_TRIPLES = 6
 
 
@@ -75,7 +75,7 @@ class AssociationLines:
 
     @property
     def sentences(self) -> list[str]:
-        """Return the keys of the sentences on which associations the rows preserve."""
+        """Return the keys of the sentences that say which associations the rows preserve."""
         return uses_of(self.pairs)
 
 
@@ -85,8 +85,8 @@ def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
 
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
-    """Return the pairs of columns whose association the rows preserve. The result is None for a release with one column, or if
-    the settings of the generator were changed.
+    """Return the pairs of columns whose association the rows preserve. Return None for a release with one column, and for
+    settings of the generator that no release has.
     """
     return None if associations is None or len(associations.names) < 2 else associations.carried
 
@@ -177,14 +177,14 @@ def _file(document: ReleaseDocument) -> str:
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Return Kish's effective sample size n^2 / sum of w^2. The equal rows of a cell with exactly `minimum_count` rows count as
-    one draw of weight `minimum_count`. Every other row counts as one draw of weight 1.
+    """Return Kish's effective sample size n^2 / sum of w^2. If a cell has exactly `minimum_count` rows, these equal rows count
+    as one draw of weight `minimum_count`. Every other row counts as one draw of weight 1.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
     rows (theory 7.1, minimum count). The projection of such a cell adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a
-    sum. Its own k rows, as independent draws, add k. Together this is k (m - k + 1), which is at most k m. For blocks of m
-    equal rows with one draw each, the variance is k m. Cells that had m rows before the projection count as blocks, too. So,
-    apart from chance, the true effective size is not smaller than the result.
+    sum. Its own k rows add k, if they are independent draws. Together this is k (m - k + 1), which is at most k m. If blocks of
+    m equal rows are drawn, one draw for each block, the variance is k m. Cells that had m rows before the projection count as
+    blocks, too. So, apart from chance, the true effective size is not smaller than the result.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())
@@ -204,8 +204,8 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return paragraphs that explain how to compute estimates, and name the columns; empty if no noisy tables are
-    published.
+    """Return paragraphs that explain how to compute estimates and name the columns; empty if the release has no noisy
+    tables.
     """
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
@@ -272,7 +272,7 @@ _YEARS = (1500, 2200)  # Range of whole numbers that are written without a comma
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return a description of a criterion's value, with the persons who agreed to the threshold."""
+    """Return a text that describes the value of a criterion, and names the persons who agreed to the threshold."""
     kind = criterion.criterion()
     if kind is None:
         return f"The kind of this criterion is {criterion.kind!r}."
@@ -299,7 +299,7 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range to which a criterion clips values. If the criterion clips no value, return the range of the criterion's
+    """Return the range to which a criterion clips values. If the criterion clips no values, return the range of the criterion
     value.
     """
     clipped = criterion.parameters.get("range")
@@ -308,7 +308,7 @@ def range_text(criterion: CriterionPart) -> str:
 
 
 NUMBERS = ("threshold", "released value", "interval", "limit for the file", "epsilon", "sensitivity", "noise sd")
-"""Headings of the columns with numbers in the table of criteria."""
+"""Headings of those columns of the table of criteria that contain numbers."""
 
 
 def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
@@ -339,13 +339,15 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Return the explanation of a noise that several criterion values share; empty if no criterion values share noise."""
+    """Return a text that explains the noise vector that several criterion values share; empty if no criterion values share
+    noise.
+    """
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Return the explanation of criteria whose values were computed from published measurements; empty if there are no such
+    """Return a text about criteria whose values were computed from published measurements; empty if there are no such
     criteria.
     """
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
@@ -369,7 +371,7 @@ number."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
-    """Return the rows to which a plausibility rule applies, in words."""
+    """Return a text that says to which rows a plausibility rule applies."""
     return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
@@ -388,9 +390,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Return a description of a bin. The description states the values, edges or categories of the bin, or that the value is
-    missing.
-    """
+    """Return a text that describes a bin: its values, edges or categories, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (the original file may write {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -416,8 +416,8 @@ def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """Return a list of names as text. If there are many names, the text has only the first names and the number of the other
-    names.
+    """Return a list of names as text. If there are many names, the text contains only the first names and the number of the
+    others.
     """
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
@@ -426,7 +426,7 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def _tables(value: Any) -> str:
-    """Return a formula of tables, such as "age:region + 2 sex", in words."""
+    """Return in words a formula that names tables, such as "age:region + 2 sex"."""
     if not isinstance(value, str):
         return in_words(value)
     terms = []
@@ -442,7 +442,7 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """Return a sentence on the limit of the number of rounds."""
+    """Return a sentence that says how the number of rounds was limited."""
     return said("ending", document.selection)
 
 
@@ -456,8 +456,8 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the published information about excluded records. The released table uses no row of such records. The result is
-    None if nothing is published about them.
+    """Return the published information about excluded records, whose rows the release does not use; None if nothing is
+    published about them.
     """
     domain = document.domain
     return RowsLeftOut.told(
@@ -471,8 +471,8 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 
 def left_out_text(document: ReleaseDocument) -> str:
-    """Return sentences on the treatment of missing values, of values out of range, and of rows that break rules for the private
-    file.
+    """Return sentences that say how missing values, values out of range, and rows that break rules for the private file were
+    treated.
     """
     # the other columns follow from these columns and exclude no row
     columns = [column for column in document.columns if column.source]
@@ -517,9 +517,7 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """Return sentences on the protection of a person with several records, or with a key that all rows of this person
-    contain.
-    """
+    """Return sentences that say how a person with several records, or a person whose rows share a key, is protected."""
     person, domain = document.guarantee.person, document.domain
     if domain.persons is None:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
@@ -532,8 +530,8 @@ def person_text(document: ReleaseDocument) -> str:
 
 
 def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
-    """Return an upper bound, as a percentage, of the probability of a right guess between two neighbouring files that were
-    equally likely beforehand.
+    """Suppose that somebody guesses which of two neighbouring files was used, and both were equally likely beforehand. Return
+    an upper bound on the probability of a right guess, as a percentage.
 
     The bound is (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. With `whole_person`, the files differ in all
     records of one person.
@@ -554,8 +552,9 @@ def right_guess_text(document: ReleaseDocument) -> str:
 
 
 BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
-"""Probabilities that somebody might assign before the release. For each group, the section on data protection states the
-largest probability after the release."""
+"""Probabilities that somebody might assign to a statement before the release. For each of them, the section on data protection
+states the largest probability after the release.
+"""
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
@@ -587,12 +586,12 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 
 def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
-    """Return a paragraph for each attack on public rows, with the upper bound on success that follows from epsilon. If no
-    attacks are stored, return a sentence that says so.
+    """Return a paragraph for each attack on public rows, with the upper bound on success that follows from epsilon. If the
+    release has no results of attacks, return a sentence that says so.
 
     Parameters
     ----------
-    all_columns : whether to include all guessed columns. Otherwise only the column that the rows revealed most is included.
+    all_columns : whether to include all guessed columns, and not only the column about which the rows revealed most.
     """
     if attacks is None:
         return ("This release states no results of attacks.",)
@@ -600,7 +599,7 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:
-    """Return the probability that results if the odds of a belief rise by this factor, rounded up to a tenth of a percent."""
+    """Return the probability of a belief after its odds were multiplied by this factor, rounded up to a tenth of a percent."""
     exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
@@ -629,22 +628,21 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
 # The number of rows that a group needs for reliable shares, for hatching in pictures and for the rule in words.
 
 POINTS = 0.05
-"""A share within a group is called estimable if the distance to each end of its interval is at most this number."""
+"""A share within a group is called estimable if its distance to each end of its interval is at most this number."""
 PART = 0.5
-"""The share of a bin is called estimable if the error of the share, relative to the share, is at most this number."""
+"""The share of a bin is called estimable if its relative error is at most this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of counts that are computed from the released rows. If these errors are large, readers should use estimates
-    instead of rows.
+    """The errors of counts. They show for which questions readers should use the estimates instead of the released rows.
 
     Attributes
     ----------
     errors : errors in release.json by column and by pair of columns ("a:b"). Each error is half of the width of the widest
         interval. These errors are not strict limits, because one in twenty may be larger.
     together : the columns of each noisy table.
-    of_any_pair : the limit of a criterion for every cell of every pair of columns; infinite without such a criterion.
+    of_any_pair : the limit that a criterion gives for every cell of every pair of columns; infinite if no criterion gives one.
     """
 
     errors: Mapping[str, int]
@@ -660,16 +658,14 @@ class Useful:
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return the smallest number of rows that a bin needs so that the share of the bin is estimable. The result is None if
-        this number is unknown.
-        """
+        """Return how many rows a bin needs at least so that its share is estimable; None if this number is unknown."""
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return the smallest number of rows that a group needs so that shares within the group are estimable. The number is
-        infinite if nothing is known about the pair of columns. The result is None for a measured pair that is not in
-        estimates.csv and that no criterion covers.
+        """Return how many rows a group needs at least so that shares within the group are estimable. The number is infinite if
+        nothing is known about the pair of columns. The result is None for a measured pair that is not in estimates.csv and that
+        no criterion covers.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
@@ -678,7 +674,7 @@ class Useful:
 
     @property
     def rule(self) -> str:
-        """Return sentences on when to use estimates instead of rows."""
+        """Return sentences that say when to use the estimates instead of the rows."""
         pairs = [error for name, error in self.errors.items() if ":" in name]
         if not pairs:
             return ""
@@ -696,7 +692,7 @@ def _rounded_up(number: float) -> int:
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """Return, for each intended question, five texts: the question, its purpose, the statement about it, the reason for the
+    """For each intended question, return five texts: the question, its purpose, the statement about it, the reason for the
     statement, and the estimate.
     """
     if not document.intended_queries:
@@ -718,7 +714,5 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Return the associations that a question needs and the rows do not preserve. The result is empty if a criterion covers
-    the answer.
-    """
+    """Return the associations that a question needs but the rows do not preserve; empty if a criterion covers the answer."""
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)

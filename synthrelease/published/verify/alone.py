@@ -1,7 +1,7 @@
 """Run the independent part of a verification, which checks release.json, the tables and the published specification.
 
 This module imports nothing that makes a release or writes a bundle, and no generator. So a reader who wants to trust `verify`
-can read it with all its imports (docs/architecture.md, what stands alone).
+can read this module and all its imports (docs/architecture.md, what stands alone).
 """
 
 from __future__ import annotations
@@ -62,14 +62,18 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
 # The program that drew the noise of a bundle, and whether this program is known to be biased.
 
 LIBRARY = "opendp"
-"""The library that drew the noise of vectors of fewer than 200 numbers, if release.json states its version."""
+"""If release.json states the version of this library, the library drew the noise of vectors of fewer than 200 numbers."""
 
 BIASED = ((0, 14, 0), (0, 14, 1))
-"""Versions of OpenDP with biased discrete Laplace noise (issue 2638): the loss is 1.5 times the claim at scale 3, 15 at 100."""
+"""Versions of OpenDP with biased discrete Laplace noise (issue 2638). The loss is 1.5 times the claimed loss at scale 3, and 15
+times at scale 100.
+"""
 
 
 def noise(document: ReleaseDocument) -> Check:
-    """Check that the noise was not drawn by a sampler with a known bias, which would make the stated epsilon untrue."""
+    """Check that the noise was not drawn by a sampler with a known bias. With such a sampler, the stated epsilon would be
+    wrong.
+    """
     version = document.versions.get(LIBRARY)
     number = None if version is None else release_number(version)
     if number in BIASED:
@@ -94,7 +98,7 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """The schema in release.json as objects: bins, and the rules on these bins for released and for private rows."""
+    """The schema in release.json as objects: the bins, and the rules on these bins, for released rows and for private rows."""
 
     transformation: Transformation
     plausibility: Plausibility
@@ -174,7 +178,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
 
 
 def edge_text(bin_: BinPart, whole: bool) -> str:
-    """Return a bin with edges in the grammar of bins."""
+    """Return the text of a bin with edges, as a configuration would write it."""
     if bin_.lower is None or bin_.below is None:
         return (
             f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
@@ -244,7 +248,7 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
 
 
 COMPLETE = "complete"
-"""Name of the check that no file is missing. A release without documents can be completed later."""
+"""Name of the check that no file is missing. A release that lacks documents can be completed later."""
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
 """Names of the checks that are not run if a check on which they depend has failed."""
 
@@ -306,7 +310,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far, because a check has failed on which all other checks depend."""
+    """Return the checks so far, because a check has failed and all other checks depend on it."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)

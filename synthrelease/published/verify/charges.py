@@ -43,10 +43,10 @@ from synthrelease.published.verify.checks import Check
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """Yield problems of the charge tree that concern random pieces of the rows.
+    """Yield problems in the charge tree that concern random pieces of the rows.
 
-    If rows were divided, the tree must have one node below its root with a part for each piece. The cost of this node is the
-    larger cost of the two pieces. Otherwise the tree must have no such node.
+    If rows were divided, the tree must have one node below its root with a part for each piece. The cost of this node must be
+    the larger cost of the two pieces. Otherwise the tree must have no such node.
     """
     root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
@@ -88,7 +88,7 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Yield the nodes, from this node downwards, whose charge differs from the composition of their parts."""
+    """Yield a problem for this node and each node below it, if its charge differs from the composition of its parts."""
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)

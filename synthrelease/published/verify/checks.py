@@ -35,12 +35,12 @@ class Check:
     Attributes
     ----------
     name : name of the check.
-    found : one line of text with the result of a check without problems.
+    found : if there are no problems, one line of text with the result of the check.
     problems : the problems, one sentence each; empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
     limits : sentences on what could not be checked in this bundle; the verification prints them at the end.
-    absent : whether there is nothing to check, for example no signature. This is not a problem, but such a check proves
-        nothing.
+    absent : whether there is nothing to check, for example because the bundle has no signature. This is not a problem, but such
+        a check proves nothing.
     unknown : whether the check needs a package that is not installed or trusted here. Such a check proves nothing.
     """
 
@@ -109,8 +109,8 @@ class Report:
 
     @property
     def vouched_for(self) -> bool:
-        """Return whether a key or commitment from outside the bundle shows who made the bundle, or what was fixed before the
-        run.
+        """Return whether a key from outside the bundle shows who made the bundle, or a commitment from outside shows what was
+        fixed before the run.
         """
         return self.committed or (self.signed_by is not None and self.key_given)
 
@@ -137,7 +137,9 @@ class Report:
 
     @property
     def _unknown(self) -> str:
-        """Return a sentence on what the checks do not show if nobody outside the bundle confirms its files."""
+        """Return a sentence that says what the checks do not show if no key and no commitment from outside confirms the
+        bundle.
+        """
         if self.signed_by is not None:
             return ""
         if self.commitment:
@@ -212,7 +214,7 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Refuse a key or commitment that lies in a folder that it should confirm. The maker of the folder could have put it
+    """Refuse a key or commitment that lies in the folder that it should confirm. The maker of this folder could have put it
     there.
 
     A link into the folder is refused, too. A copy of a file in the folder cannot be recognised.

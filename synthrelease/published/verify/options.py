@@ -1,5 +1,6 @@
-"""Check each option of a release from the folder alone. The statements of an option must follow from the table and other parts
-of release.json."""
+"""Check each option of a release from the folder alone. What release.json states about an option must follow from the table and
+from other parts of release.json.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +67,8 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Yield a check for every option of the release, and a problem if other releases were given that release.json does not
-    name.
+    """Yield a check for every option of the release. Also yield a problem if the caller gave other releases that release.json
+    does not name.
     """
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
@@ -107,7 +108,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Yield sentences on facts that were fixed before the run but that specification.json of version 1.0.0 lacks."""
+    """Yield sentences about facts that were fixed before the run, but that are not in specification.json of version 1.0.0."""
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
             f"The specification does not contain {name!r} of release.json, because version 1.0.0 did not publish it there. "
@@ -152,9 +153,7 @@ _RELATIVE = 1e-6  # Relative tolerance for recomputed weights: machines differ i
 
 
 def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check the weights by raking again. The rows and the published totals determine the weights, or the reason why there
-    are none.
-    """
+    """Check the weights by raking again. The rows and the published totals determine the weights, or why there are none."""
     summary = "the table has no weights, because no weights give the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
@@ -275,7 +274,7 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield evidence that this is not an erratum but another release, which would have spent budget."""
+    """Yield evidence that this is no erratum but a further release, which would have spent budget."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"{name} differs, but an erratum changes no {name}"
@@ -411,9 +410,7 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Yield a sentence for each set of columns whose values were filled in together, although no released row has these
-    values.
-    """
+    """Yield a sentence for each set of columns that were filled in together with values that no released row has."""
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):

@@ -67,8 +67,8 @@ class Commitment:
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether the commitment covers this run. It may cover another year of the plan, or another release of the
-        year.
+        """Return whether the commitment covers this run. It may instead cover another year of the plan, or another release of
+        the year.
         """
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
@@ -92,7 +92,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return sentences on the facts that a matching commitment confirms, and whether the commitment covers the
+    """Return sentences that say which facts a matching commitment confirms, and whether the commitment covers the
     specification.
     """
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
@@ -267,7 +267,7 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a problem unless the specification lists this part of the published configuration as a possible choice."""
+    """Yield a problem if the specification does not allow this part of the published configuration."""
     configuration = document.configuration.get(name, {})
 
     def fits(table: Mapping[str, Any]) -> bool:
@@ -360,7 +360,7 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return the first words of the names of charges, such as "criterion" for "criterion: NAME"."""
+    """Return the first word of each name of a charge, such as "criterion" for "criterion: NAME"."""
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
