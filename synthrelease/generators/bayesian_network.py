@@ -364,12 +364,14 @@ def _onto_simplices(totals: np.ndarray, allowed: np.ndarray) -> Callable[[np.nda
     column, everywhere = totals[:, None], bool(allowed.all())
 
     def projected(values: np.ndarray) -> np.ndarray:
-        shifts = np.asarray(np.sort(-values if everywhere else np.where(allowed, -values, np.inf), axis=1), order=order)
-        np.cumsum(shifts, axis=1, out=shifts)
+        shifts = -values if everywhere else np.where(allowed, -values, np.inf)
+        shifts.sort(axis=1)  # here and below without numpy's wrappers, which take longer than the work on a small table
+        shifts = np.asarray(shifts, order=order)
+        np.add.accumulate(shifts, axis=1, out=shifts)
         shifts += column
         # (total - sum of the k largest) / k decreases until k is the number of positive values, then increases
         shifts /= counted
-        moved = np.maximum(values + shifts.min(axis=1)[:, None], 0.0)
+        moved = np.maximum(values + np.minimum.reduce(shifts, axis=1, keepdims=True), 0.0)
         return moved if everywhere else np.where(allowed, moved, 0.0)
 
     return projected

@@ -29,8 +29,8 @@ e^epsilon is rounded up to a double, which can only raise the price, because mor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,10 +47,11 @@ _LN2 = 0.6931471805599453
 _ROOT_HALF = 0.7071067811865476
 _TERMS = 12
 
-Atoms = Sequence[tuple[int, Fraction]]
+Atoms = tuple[tuple[int, Fraction], ...]
 """The distribution of the number of rounds, as pairs (rounds, probability) in ascending order of rounds."""
 
 
+@lru_cache(maxsize=64)
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
     """Return an upper bound on the privacy cost of the selection. The bound exceeds the exact cost by less than 2e-7.
 
