@@ -168,8 +168,8 @@ def release(
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             warnings.warn(
-                f"No ledger was named, but there are ledgers nearby: {names}. If one of them belongs to the data, name it: "
-                "otherwise it does not count this run.",
+                f"No ledger was named, but there are ledgers nearby: {names}. If one of them belongs to the data, name it. "
+                "Otherwise it does not count this run.",
                 stacklevel=5,
             )
 

@@ -446,7 +446,7 @@ class _OfMembers:
         condition = both_of(*(part.text for part in (self.group, self.asked.where) if part))
         if self.kind == "mean":
             return f"mean of {self.asked.column} over {f'members with {condition}' if condition else 'all members'}"
-        return f"share of members with {self.asked.met.text} among {f'members with {condition}' if condition else 'all'}"
+        return f"share of members with {self.asked.met.text} among {f'members with {condition}' if condition else 'all members'}"
 
 
 class _Contrast:

@@ -75,7 +75,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
         sums = {name: criterion.measured_sums(bare) for name, criterion in kinds.items()}
         risk = float(Fraction(bounds.risk_exact)) / bounds.transformations
         if facts.raw is None or len(kinds) < len(criteria):
-            raise ValueError("a kind of criterion is unknown here")
+            raise ValueError("this version does not know a kind of criterion")
         limits = all_limits(sums, _measured(document, facts, content), possible_cells(facts.raw), risk)
         values = {name: outward(criterion.measured_bound(limits[name], facts)) for name, criterion in kinds.items()}
     except (LookupError, ValueError, TypeError) as error:

@@ -108,7 +108,7 @@ class Faithfulness(Criterion):
             expected = f"every column in exact, within_one_bin or ignored; add {listing(unnamed)}"
             wrong.append(Mistake("exact", expected, "a column in no list" if len(unnamed) == 1 else "columns in no list"))
         elif not self.exact + self.within_one_bin:
-            wrong.append(Mistake("exact", "at least one column here or in within_one_bin", "none"))
+            wrong.append(Mistake("exact", "at least one column in exact or within_one_bin", "none"))
         wrong += self._unlike(setting.schema.linked) if self.any_order else []
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:

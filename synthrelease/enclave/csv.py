@@ -399,7 +399,7 @@ class _Lines:
             if "\0" in line:
                 raise zero_byte(self._encoding)
             if self.length >= MAX_LINE:
-                raise endless(f"rows of less than {MAX_LINE} characters")
+                raise endless(f"rows of fewer than {MAX_LINE} characters")
             if self.blank > MAX_BLANK_LINES:
                 raise endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
             yield line

@@ -58,7 +58,7 @@ def fixed_width_batches(
                 if not lines:
                     break
                 if max(map(len, lines)) >= MAX_LINE:
-                    raise endless(f"rows of less than {MAX_LINE} characters")
+                    raise endless(f"rows of fewer than {MAX_LINE} characters")
                 if layout.record_type is not None:
                     lines = [line for line in lines if line.strip(_BLANKS)]
                 for first in range(0, len(lines), at_once):

@@ -65,7 +65,7 @@ class Budgeted:
 
     def _take(self, part: Fraction) -> None:
         if not 0 < part <= self.left:
-            raise BudgetError("more was asked of the private table than its budget allows")
+            raise BudgetError("the queries cost more than the budget of the private table")
         self.left -= part
 
 

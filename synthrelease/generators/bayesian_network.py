@@ -264,7 +264,7 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
     """
     total = expected.sum()
     if not (np.isfinite(total) and total > 0):
-        raise RejectedRound("the network gives no mass to any cell")
+        raise RejectedRound("the network gives no probability to any cell")
     edges = np.floor(np.cumsum(expected) * (n / total) + generator.random()).astype(np.int64)
     edges[np.flatnonzero(expected)[-1] :] = n  # rounding errors must not assign the last row to a cell of probability 0
     return np.diff(np.minimum(edges, n), prepend=0)

@@ -76,7 +76,7 @@ class NoisyTables:
 
     def _checked(self, columns: Sequence[int]) -> Columns:
         if not columns or list(columns) != sorted({*columns} & set(range(len(self.layout.sizes)))):
-            raise ValueError(f"expected rising columns among {len(self.layout.sizes)}, found {tuple(columns)}")
+            raise ValueError(f"expected ascending column numbers below {len(self.layout.sizes)}, found {tuple(columns)}")
         return tuple(columns)
 
     def _part(self, share: Fraction) -> Fraction:

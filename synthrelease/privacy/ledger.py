@@ -108,7 +108,8 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
         if not most <= limit:
             raise BudgetError(
                 f"Refused: the plan costs a person up to {name} = {shown(most)} over all years, and {path} allows only "
-                f"{shown(limit)}. Nothing was written. Plan less, or open another ledger while this one has no charges."
+                f"{shown(limit)}. Nothing was written. Plan a smaller cost, or open another ledger while this one has no "
+                "charges."
             )
 
 

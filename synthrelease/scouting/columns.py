@@ -23,7 +23,7 @@ from synthrelease.errors import InputError, listing
 from synthrelease.scouting.codebook import CodebookEntry
 
 UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
-"""Names of three cells: for strings that are no number, for strings that the codebook does not list, and for missing values."""
+"""Names of three cells: strings that are not a number, strings that the codebook does not list, missing values."""
 SMALLEST, LARGEST = -6, 12
 """Numbers without bounds are counted between these powers of ten. Larger numbers count in the outermost cells."""
 STEPS = 50

@@ -64,7 +64,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
         actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a longer number"
         again = re.search(r"immutable namespace \('(\w+)',\)", actual)  # such as [[rules]] below `rules = [...]`
-        expected = f"valid TOML: add to `{again[1]}` above, in place of [[{again[1]}]]" if again else "valid TOML"
+        expected = f"valid TOML: add the entry to `{again[1]}` above instead of [[{again[1]}]]" if again else "valid TOML"
         raise SpecError.at(path, "", expected, actual) from None
     problems = [
         Problem(file=str(path), path=dotted(steps), expected=expected, found=value_text(value))
@@ -211,7 +211,7 @@ class ConfigurationFile:
     inherited: frozenset[str]
     base: Path | None
     overridden: tuple[str, ...] = ()
-    """TOML paths of the settings of inherited tables that this file overrides."""
+    """TOML paths of the inherited settings that this file overrides."""
 
     def file_of(self, path: str) -> Path:
         """Return the file that contains a TOML path: this file, or the file that it extends."""

@@ -76,7 +76,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         problems.add("members.least", f"at most {table.most}, the number of released members", str(table.least))
     names_made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
     if taken := [name for name in release.columns if name in names_made]:
-        expected = f"columns of roots with other names than the columns made for members ({listing(sorted(names_made))})"
+        expected = f"columns of roots whose names differ from the columns made for members ({listing(sorted(names_made))})"
         problems.add("columns", expected, listing(taken))
     if len(names_made) != 1 + table.most * len(table.columns):
         problems.add("members.columns", "names that still differ when a number is added to each", listing(table.columns))

@@ -289,7 +289,7 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
     kind = "pure" if total.delta == 0 else "approximate"
     differ = f"one replaced {unit.name}"
     if unit.key is not None:
-        differ = "the rows of one person, which any other rows replace"
+        differ = "the rows of one person, replaced by any other rows"
         differ += "" if unit.records == 1 else f"; epsilon is for one {unit.name} of them"
     sentences = [f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}."]
     return sentences if unit.key is None and unit.records == 1 else [*sentences, _person(unit, total)]

@@ -241,7 +241,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
             expected = f'[selection] measurements = "shared", or one alternative of {name!r}, to have fixed bins'
-            yield Mistake(field, expected, "several alternatives, which different rounds measure")
+            yield Mistake(field, expected, "several alternatives, one in each round")
             return
     for scored_sum in (each for each in generator.scored_sums if not each.own_values_of):
         places = [layout.index(factor.column) for factor in scored_sum.factors]

@@ -207,7 +207,7 @@ TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that no released"),
     "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected no key, because with"),
-    "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots with other names than"),
+    "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots whose names differ from"),
     "size": ({'size = "persons"': 'size = "no of"'}, r"members.size: expected a column name"),
     "least": ({"most = 2": "most = 2\nleast = 3"}, r"members.least: expected at most 2"),
     "refuses": (

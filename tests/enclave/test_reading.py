@@ -118,7 +118,7 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, m
     monkeypatch.setattr(csv_files, "MAX_LINE", 50)
     path = tmp_path / "people.csv"
     path.write_text(HEADER + ROW + "9" * 100_000)
-    assert "expected rows of less than 50 characters, found more in data row 2" in message(path)
+    assert "expected rows of fewer than 50 characters, found more in data row 2" in message(path)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ HEAD = HEADER.encode()
 ENDLESS = {
     "one record over all lines": (
         HEAD + b'34,"' + b'\n","' * 1000,
-        "expected rows of less than 1000 characters, found more in data row 1",
+        "expected rows of fewer than 1000 characters, found more in data row 1",
     ),
     "blank lines": (HEAD + b"\n" * 1000, "expected rows, found more than 100 blank lines in data row 1"),
     "blank lines before the header": (b" \n" * 1000 + HEAD, "expected rows, found more than 100 blank lines in the header"),

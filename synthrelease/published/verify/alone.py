@@ -198,7 +198,7 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: it has a label twice, or no label"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
-        yield f"schema: column {column.name!r}: missing values have a bin of their own, the last, if missing is 'bin'"
+        yield f"schema: column {column.name!r}: if missing is 'bin', the last bin must have the missing values alone"
     listed = [name for bin_ in column.bins for name in bin_.categories or ()]
     if (column.outside == "bin") != bool(column.outside_label) or column.outside_label not in ("", *listed):
         yield f"schema: column {column.name!r}: it must have a category of unlisted texts if, and only if, outside is 'bin'"

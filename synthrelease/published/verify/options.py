@@ -219,7 +219,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
         yield f"release.json: series: the sum is not {sums[0]} and {sums[1]}, which follow from the listed releases"
     if part.years is None and any(release.year is not None for release in part.earlier):
-        yield "release.json: series: the plan over years is missing, which an earlier release has"
+        yield "release.json: series: the plan over years of an earlier release is missing"
     if part.years is not None:
         yield from (f"release.json: series: years: {problem}" for problem in _not_planned(document, part, part.years))
     if unlisted := sorted(set(_released_priors(document)) - {release.digest for release in part.earlier}):
@@ -261,7 +261,9 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
         spent = guarantee.epsilon_exact
         yield f"the release of {plan.year} costs epsilon {spent}; the plan allows at most {most}"
     if plan.records_in_year != min(guarantee.person.records, plan.records_in_all):
-        yield f"the plan has {plan.records_in_year} records of a person in a year, the guarantee {guarantee.person.records}"
+        yield (
+            f"the plan has {plan.records_in_year} records of a person in a year; the guarantee has {guarantee.person.records}"
+        )
     if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
         yield "the promised and spent losses do not follow from the plan and the named releases"
 

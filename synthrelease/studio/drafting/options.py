@@ -305,7 +305,7 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
 MOST = 3
 """All rows with at least this many indicators of a group are in one category of the group's column."""
 MOST_OF_GROUP = 16
-"""The largest number of indicators in a group, as [marks] allows it."""
+"""The largest number of indicators in a group that [marks] allows."""
 RARE = 0.1
 """An indicator is rare if at most this share of the rows has it."""
 # Two groups of indicators are merged if the mean Cramer's V between the groups is at least this number.

@@ -258,7 +258,7 @@ EXPERIMENTS: Mapping[str, Callable[[], Rows]] = {
     "counties": counties_swapped,
     "imputation": imputation,
 }
-"""Tables of the sources that need experiments."""
+"""Tables in the source papers whose numbers need experiments."""
 TABLES = {**FORMULAS, **EXPERIMENTS}
 
 

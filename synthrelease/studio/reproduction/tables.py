@@ -177,4 +177,4 @@ def copies() -> Rows:
 FORMULAS: Mapping[str, Callable[[], Rows]] = {
     function.__name__: function for function in (budget, ratio, sampling, strata, swapping, copies)
 }
-"""Tables of the sources that follow from formulas. All of them together take 2 CPU seconds."""
+"""Tables in the source papers whose numbers follow from formulas. All of them together take 2 CPU seconds."""
