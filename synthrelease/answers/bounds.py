@@ -444,9 +444,10 @@ class _OfMembers:
 
     def question(self) -> str:
         condition = both_of(*(part.text for part in (self.group, self.asked.where) if part))
+        members = f"members with {condition}" if condition else "all members"
         if self.kind == "mean":
-            return f"mean of {self.asked.column} over {f'members with {condition}' if condition else 'all members'}"
-        return f"share of members with {self.asked.met.text} among {f'members with {condition}' if condition else 'all members'}"
+            return f"mean of {self.asked.column} over {members}"
+        return f"share of members with {self.asked.met.text} among {members}"
 
 
 class _Contrast:

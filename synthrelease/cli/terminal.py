@@ -49,7 +49,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
     yield (
         "The search has one round. If this round is rejected, there is no table, and the budget is spent."
         if law.mean == 1
-        else "The search may find no table, and the budget is spent. The probability depends on the share of accepted rounds: "
+        else "The search may find no table, and the budget is then spent. The probability, by the share of accepted rounds: "
         f"{chances}."
     )
     if shortlist is None:

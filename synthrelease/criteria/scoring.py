@@ -229,9 +229,9 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"the noise of this criterion is large compared with its threshold {figure(threshold)}. A perfect table is "
-            f"refused in {luck:.0%} of cases or more, and a table with an error as far above the threshold passes as often. "
-            f"Take an epsilon of at least {figure(enough, 2)}, or a larger threshold."
+            f"the noise of this criterion is large compared with its threshold {figure(threshold)}. A perfect table is refused "
+            f"in {luck:.0%} of cases or more, and a table whose error is as far above the threshold passes as often. Take an "
+            f"epsilon of at least {figure(enough, 2)}, or a larger threshold."
         )
 
 

@@ -61,8 +61,8 @@ class AreaNoise:
         """
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
-            f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f} in a mean area), "
-            f"{self.cell:,.1f} in a cell ({percent(self.cell / cell)} of {cell:,.0f} in a mean cell)"
+            f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean of an area), "
+            f"{self.cell:,.1f} in a cell ({percent(self.cell / cell)} of {cell:,.0f}, the mean of a cell)"
         )
 
 

@@ -163,7 +163,7 @@ class ScoredSum:
                 return
             if isinstance(factor, OwnValue):
                 if layout.numbers and all(number is None for number in layout.numbers[layout.index(factor.column)]):
-                    expected = f"for {factor.text}, a column with numbers and with an alternative that no other one refines"
+                    expected = f"for {factor.text}, a column with numbers and with an alternative that all others refine"
                     yield Mistake(field="sums", expected=expected, found=repr(factor.column))
                     return
                 continue

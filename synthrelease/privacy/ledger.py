@@ -394,10 +394,9 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
     scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]
     if not scouts:
         raise BudgetError(
-            f"Refused: expected {path} to contain a scout with the cap in [scout], for the same rows or persons as "
-            "[unit] key, and without a release after it, found none. "
-            "Name the ledger of the scout. For a second release after a scout, delete [scout]; it costs its whole epsilon. "
-            f"{UNSPENT}"
+            f"Refused: expected {path} to contain a scout with the cap in [scout], for the same rows or persons as [unit] key, "
+            "and without a release after it, found none. Name the ledger of the scout. For a second release after a scout, "
+            f"delete [scout]; this release costs its whole epsilon. {UNSPENT}"
         )
     return scouts[0]
 

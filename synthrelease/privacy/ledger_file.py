@@ -651,7 +651,7 @@ def _check_names(path: Path) -> None:
             advice = f"This program did not write it. {restore(path)}"
             raise refusal(name, "a file that SQLite made", "a link or something else", advice)
     if os.path.lexists(path.with_name(path.name + "-journal")):
-        raise refusal(path, "no -journal file beside it", "one", f"This program did not write it. {restore(path)}")
+        raise refusal(path, "no -journal file beside the ledger", "one", f"This program did not write it. {restore(path)}")
 
 
 def _is_odd(path: Path) -> bool:

@@ -240,7 +240,7 @@ class PublishedRelease:
             hint = f" Did you mean {guess!r}?" if guess else ""
             raise InputError(f"{self.folder}: no column is named {unknown[0]!r}. The columns are {listing(known)}.{hint}")
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
-            raise InputError(f"carries: name two or three different columns, not {listing(columns) or 'none'}.")
+            raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
         try:
             return associations.of(*columns)
         except Unexpected as error:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 NOT_ESTIMABLE = "not estimable"
 NotSample = Literal["design weights", "calibration to totals", "several rows of a person", "clusters"]
-"""A reason why the rows of a file are no simple random sample of a population."""
+"""A reason why the rows of a file are not a simple random sample of a population."""
 
 
 class RatioPart(Part):

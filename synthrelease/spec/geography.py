@@ -75,7 +75,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
             expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
             problems.add("geography.levels", expected, repr(level))
         elif level in release.columns:
-            problems.add("geography.levels", "a level whose name no other column has", repr(level))
+            problems.add("geography.levels", "a level with a name that no other column has", repr(level))
         elif not level.isidentifier():
             problems.add("geography.levels", "a name made of letters, digits and underscores", repr(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:

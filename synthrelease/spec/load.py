@@ -200,7 +200,7 @@ class SpecBuilder:
                 calibration = Calibration(source="", margins=(), start=release.design.weight)
         for column in setting.schema.columns:
             if column.by_digest and release.design is None:
-                problems.add(f"columns.{column.name}.role", "`clusters` and `groups` in [design] as well", "no [design]")
+                problems.add(f"columns.{column.name}.role", "also `clusters` and `groups` in [design]", "no [design]")
         if release.imputation is not None:
             check_imputation(release.imputation, setting.schema, problems)
         if release.geography is not None:

@@ -43,7 +43,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
         chosen = f"the first {linked.most}, ordered by {listing(linked.order)} (ties by their released values)"
         lean = "towards roots with few members"
         if released:
-            lean += f", and statistics of {listing(released)}, which is released, describe only the first members"
+            lean += f", and statistics of {listing(released)} in the release describe only the first members"
     else:
         chosen = f"the {linked.most} whose released values come first, because [members] states no order"
         lean = "towards these values"

@@ -187,7 +187,7 @@ def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
     loss = of_the_population(total, sampled, table.size)
     delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
     return (
-        f"Population: the file is a simple random sample of {sampled:,} from {table.size:,}. For a person whose presence in "
-        f"the sample nobody knows, epsilon = {decimal_text(loss.epsilon)}{delta}. The plan and the ledger still count the "
-        "whole epsilon."
+        f"Population: the file is a simple random sample of {sampled:,} from {table.size:,}. If nobody knows whether a person "
+        f"is in the sample, this person has epsilon = {decimal_text(loss.epsilon)}{delta}. The plan and the ledger still count "
+        "the whole epsilon."
     )

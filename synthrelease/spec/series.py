@@ -122,7 +122,7 @@ def promise_text(year: YearOfSeries) -> str:
     if plan.in_all != 1:
         persons = f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
     delta = f", delta = {decimal_text(promise.delta)}" if promise.delta else ""
-    second = " A year whose release finds no table has no second release."
+    second = " If a release finds no table, its year has no second release."
     if plan.fallbacks:
         second = f" This includes {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
         second += f"{decimal_text(plan.fallback_epsilon)}, in years whose first release found no table."

@@ -37,7 +37,7 @@ def test_the_noise_of_an_area_is_what_least_squares_over_all_tables_of_its_level
 
 def test_in_percent_of_a_mean_area_and_a_mean_cell() -> None:
     text = AreaNoise(column="town", areas=100, rows=20.0, cell=5.0, cells=4).text(50_000)
-    assert text == "town: 20.0 rows (4.0% of 500 in a mean area), 5.0 in a cell (4.0% of 125 in a mean cell)"
+    assert text == "town: 20.0 rows (4.0% of 500, the mean of an area), 5.0 in a cell (4.0% of 125, the mean of a cell)"
 
 
 def test_a_level_without_a_table_is_not_told() -> None:

@@ -175,7 +175,7 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
 
 Neighbours = Literal["add or remove", "replace one"]
 Chosen = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Function (cells, imputed values) -> (n,) booleans that selects records. Whether a record is selected depends on it alone."""
+"""Function (cells, imputed values) -> (n,) booleans that selects records. Each result depends on its own record alone."""
 
 STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
 """Difference between neighbouring files: a record is added or removed, or one record is replaced."""
