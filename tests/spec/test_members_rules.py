@@ -207,7 +207,7 @@ def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, messag
     ("changes", "words"),
     [
         ({}, "more than 2 members, the release uses the first 2, ordered by 'no' (ties by their released values)"),
-        ({'order = ["no"]': 'order = ["age"]'}, "statistics of 'age', which is released, describe only the first members"),
+        ({'order = ["no"]': 'order = ["age"]'}, "statistics of 'age' in the release describe only the first members"),
         ({'order = ["no"]\n': ""}, "uses the 2 whose released values come first, because [members] states no order"),
         ({"most = 2": 'most = 2\nmore = "drop"'}, "The release excludes a root with more than 2 members."),
     ],
