@@ -143,7 +143,7 @@ def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path:
     config, data = write_config(tmp_path, NOT_PROMISED), write_data(tmp_path)
     synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, target=0.5, seed=1)
     shortlist = tmp_path / "trial" / "shortlist.toml"
-    assert "this file is said to be public" in refused(tmp_path, InputError, shortlist=shortlist)
+    assert "found a file that counts as public" in refused(tmp_path, InputError, shortlist=shortlist)
     assert spent(tmp_path) == 0
     data.write_text(data.read_text() + "tail,8\n")  # another file, but the row is left out
     assert "as a table that should be public" in refused(tmp_path, BudgetError, shortlist=shortlist)

@@ -202,7 +202,7 @@ def test_a_long_law_and_a_large_epsilon_are_priced_in_little_work(monkeypatch: p
     [
         ({1: Fraction("0.5"), 2: Fraction("0.4999999999999999999")}, r"sum to 1, found a sum of 1 - 1e-19"),
         ({1: Fraction("0.5"), 2: Fraction("0.6")}, r"sum to 1, found a sum of 1 \+ 0.1"),
-        ({0: Fraction(1)}, "from 1 to 10000, ascending, found 0"),
+        ({0: Fraction(1)}, "from 1 to 10000 in ascending order, found 0"),
         ({10_001: Fraction(1)}, "from 1 to 10000"),
         ({1: Fraction(2), 2: Fraction(-1)}, "2: expected a probability of at least 1e-12, found -1"),
         ({}, "found none"),

@@ -231,7 +231,9 @@ def test_a_commitment_holds_for_the_release_that_it_was_made_for_and_no_other(tm
     }.items():
         (tmp_path / "other.json").write_bytes(made.model_copy(update={field: value}).dumped())
         wrong = problems(verify_files(rich_bundle(), commitment=tmp_path / "other.json"))
-        assert wrong.startswith(f"release.json: {'versions' if field == 'program' else field}: ")
+        assert wrong.startswith(
+            f"release.json beside the commitment other.json: {'versions' if field == 'program' else field}: "
+        )
 
 
 def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None:

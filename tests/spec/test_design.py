@@ -118,4 +118,4 @@ def test_a_draft_with_a_design_is_planned(columns: list[str], tmp_path: Path) ->
     assert drafted.returncode == 0, drafted.stderr + drafted.stdout
     planned = " ".join(called(tmp_path, "plan", "configs/survey.toml").stdout.split())
     assert "Weighted answers exist for these columns: 'works'" in planned
-    assert ("No answer has an interval for a population" in planned) == bool(columns)
+    assert ("no answer has an interval for a population" in planned) == bool(columns)

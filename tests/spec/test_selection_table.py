@@ -199,7 +199,7 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
         ({STOP: HIDDEN.replace("0.8", "0.7999999999999999999")}, r"that sum to 1; found a sum of 1 - 1e-19"),
         ({STOP: HIDDEN.replace("2 =", "0 =")}, r"selection\.rounds"),
         ({STOP: HIDDEN.replace("2 =", "'2.5' =")}, r"selection\.rounds"),
-        ({STOP: HIDDEN.replace("2 =", "20000 =")}, "from 1 to 10000, ascending; found 1, 20000"),
+        ({STOP: HIDDEN.replace("2 =", "20000 =")}, "from 1 to 10000 in ascending order; found 1, 20000"),
         ({STOP: HIDDEN.replace("0.8", "-0.8")}, r"selection\.rounds"),
         ({STOP: 'mode = "hidden_number"'}, 'hidden_number" needs rounds'),
         ({STOP: "rounds = { 1 = 1 }"}, 'hidden_number" needs rounds, and other modes must not have it'),

@@ -136,7 +136,7 @@ def _end(spec: ReleaseSpec, data: Source, priors: Mapping[str, Counts], world: W
     except InternalError as error:  # after the charge: a budget lost, whatever the other world does
         raise Leak(f"a release breaks: {error}") from error
     except SynthreleaseError as error:
-        if isinstance(error, BudgetError) and "said to be public" in str(error):
+        if isinstance(error, BudgetError) and "should be public" in str(error):
             raise NoNeighbours("the private rows are those of a public table") from None
         named = [str(data), *([str(data.members)] if data.members else [])]
         return reduce(lambda text, name: text.replace(name, ""), named, f"{type(error).__name__}: {error}")
