@@ -183,7 +183,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         rows.append([*cells, *(of_options[name] for name in option_columns)])
     screen.table(("no.", "reserved (UTC)", "for", "epsilon", "delta", *option_columns), rows, title=statement.dataset)
     if statement.domain:
-        screen.print(f"Only releases with the columns and rules {statement.domain[:16]} may publish exact numbers of rows.")
+        screen.print(f"Exact numbers of rows are allowed only for the domain {statement.domain[:16]} (columns and rules).")
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:

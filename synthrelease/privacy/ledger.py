@@ -364,7 +364,7 @@ class Ledger:
             raise BudgetError(
                 f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
                 f"and an earlier release in {self.path} did so on the domain {(statement.domain or '')[:16]}. Their columns, "
-                "bounds, categories, rules for rows, or treatment of missing values and values outside differ. The "
+                "bounds, categories or rules differ, or the treatment of missing values and of values outside the bounds. The "
                 "difference of the two numbers would be an exact count of people that no epsilon covers. No private data were "
                 "read, nothing was charged. Use the earlier domain, or protect the number of rows."
             )
