@@ -206,7 +206,7 @@ def test_a_long_law_and_a_large_epsilon_are_priced_in_little_work(monkeypatch: p
         ({10_001: Fraction(1)}, "from 1 to 10000"),
         ({1: Fraction(2), 2: Fraction(-1)}, "2: expected a probability of at least 1e-12, found -1"),
         ({}, "found none"),
-        (dict.fromkeys(range(1, 1002), Fraction(1, 1001)), "at most 1000 numbers of rounds, found 1001"),
+        (dict.fromkeys(range(1, 1002), Fraction(1, 1001)), "at most 1000 different numbers of rounds, found 1001"),
     ],
 )
 def test_what_is_no_law_is_refused(atoms: dict[int, Fraction], message: str) -> None:
