@@ -1,5 +1,4 @@
-"""Print the result of a release at the terminal. Say what was made, where it is, what it cost, how good it is, and what to do
-next.
+"""Print the result of a release at the terminal: what was made, where it is, what it cost, how good it is, and what to do next.
 
 All printed facts are in release.json, which is public.
 """
@@ -42,7 +41,7 @@ def print_outcome(document: ReleaseDocument, folder: Path, *, charges: bool = Fa
     Parameters
     ----------
     charges : whether each charge of the budget is printed, as a tree.
-    question : an example for `estimate`, or for `bound` where no noisy tables are published.
+    question : an example question for `estimate`, or for `bound` if the release publishes no noisy tables.
     """
     for heading, body in (
         ("What was made", _made(document)),
@@ -191,7 +190,9 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences on the share of the rows that the rules excluded; if `of_persons`, on the share of the persons."""
+    """Return sentences on the share of the rows that the rules excluded. If `of_persons`, the sentences are on the share of the
+    persons.
+    """
     whole = "the persons in the file" if of_persons else "the file"
     text = f"The rules excluded {excluded.share} of {whole} (estimated with noise)."
     if excluded.many:

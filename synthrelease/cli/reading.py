@@ -30,7 +30,7 @@ CONTRADICTED = 5
 
 
 class AuditPart(StrEnum):
-    """Names of the parts of the audit on the command line."""
+    """The names that the command line uses for the parts of the audit."""
 
     sensitivity = "sensitivity"
     selection = "selection"
@@ -141,7 +141,7 @@ def _print_sensitivities(result: AuditResult) -> None:
 def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     """Print whether the sensitivity bounds hold, and whether the noise is as large as sensitivity and epsilon require.
 
-    Raises typer.Exit if the noise of a criterion is smaller.
+    Raises typer.Exit if the noise of a criterion is smaller than required.
     """
     from synthrelease.bundle.sheets import laplace_noise
 

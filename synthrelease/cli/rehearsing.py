@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 # compare: other ways to protect a table, on public data.
 
 NONE = "NONE"
-"""Printed in place of epsilon for a method without a privacy guarantee."""
+"""The text that is printed in place of epsilon for a method without a privacy guarantee."""
 
 FIXED = 5
-"""Number of columns before the criteria: method, epsilon, thresholds met, CPU time, match risk."""
+"""Number of columns of the printed table before the columns of the criteria: method, epsilon, thresholds met, CPU time, match
+risk.
+"""
 
 
 def compare(request: ComparisonRequest) -> None:
@@ -73,7 +75,9 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Return the column numbers of each printed table. A narrow terminal gets several tables, each with some criteria."""
+    """Return the column numbers of each printed table. On a narrow terminal, there are several tables, each with some of the
+    criteria.
+    """
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
     for column in range(FIXED, len(headings)):

@@ -295,7 +295,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _tell_of_killed_runs(path: Path) -> None:
-    """Print what runs that were killed have left in the folder of this path."""
+    """Print a message about the files that killed runs have left in the folder of this path."""
     folder = path.absolute().parent
     if any(folder.glob(".*.partial")):  # otherwise the module takes longer to load than the ledger to read
         from synthrelease.bundle.write import killed_runs
@@ -395,7 +395,7 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the shipped configuration of a first or a later year, with the year and the earlier releases."""
+    """Write the shipped configuration for the first year or for a later year, and enter the year and the earlier releases."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again
@@ -414,7 +414,7 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
 
 
 def typed(*words: object, ends: Collection[int] = ()) -> int:
-    """Print a command as a steward would type it, and run it. Return its exit code.
+    """Print a command as a steward would type it, and run it. Return the exit code of the command.
 
     Raises typer.Exit if the exit code of the command is neither 0 nor in `ends`.
     """
@@ -510,7 +510,7 @@ def _until_released(command: Callable[[], None]) -> None:
 
 
 File = tuple[str, str | None]
-"""A file of rows, and the file of the members of these rows or None."""
+"""A file of rows, and the file of the members of these rows; None if there is no such file."""
 
 
 def _survey(folder: Path) -> tuple[File, File]:
@@ -575,7 +575,8 @@ class Demonstration:
     Attributes
     ----------
     config : path of the shipped configuration.
-    files : writes the public file and the confidential file into a folder, and returns the paths of these files.
+    files : a function that writes the public file and the confidential file into a folder, and returns the paths of these
+        files.
     dataset : name of the dataset in the ledger.
     limit, delta_limit : limits of the ledger.
     minutes : time limit of the rehearsal.

@@ -353,8 +353,8 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return, for each intended question, the half width in rows of the count behind the answer, and whether a reader may get
-    no answer.
+    """Return two results for each intended question: the half width, in rows, of the interval for the count that the answer
+    uses; and whether a reader may get no answer.
     """
     if not spec.questions:
         return []

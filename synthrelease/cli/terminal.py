@@ -72,8 +72,8 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return the upper end of the 95% interval for the probability that no table is accepted, in words, or "" if it is not
-    known.
+    """Return the upper end of the 95% interval for the probability that no table is accepted, in words. Return "" if this end
+    is not known.
     """
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
@@ -330,7 +330,7 @@ ROWS_IN_WORDS = {
     "exact": "Rows: the number of rows that pass the rules is published exactly. People whose rows are excluded are not "
     f"protected: {NOT_COVERED}.",
 }
-"""Sentences on the public facts about the number of rows, by `RowsRule.way`."""
+"""Sentences on what is public about the number of rows, by `RowsRule.way`."""
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:

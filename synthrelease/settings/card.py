@@ -170,8 +170,8 @@ class CardTexts(Stripped):
     unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
     ethics : the ethical review of the release, and the consent of the persons. Example: `ethics = "Reviewed by the committee
         on confidentiality."`.
-    maintenance : whether the publisher will publish updates and errata of the release, and how long. Example: `maintenance =
-        "Published once; errata under a new version."`.
+    maintenance : whether the publisher will publish updates and errata of the release, and for how long. Example: `maintenance
+        = "Published once; errata under a new version."`.
     feedback : the feedback that readers should send to the publisher. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """

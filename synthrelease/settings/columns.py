@@ -245,15 +245,15 @@ class ColumnTable(SpecTable):
     ----------
     kind : "integer" is for whole numbers, "real" for other numbers, "category" for texts. "code" is for texts or numbers whose
         meaning stands in a codelist. Example: `kind = "integer"`.
-    description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
+    description : the meaning of the column, which the data card prints. Example: `description = "Age in full years"`.
     unit : the unit of the numbers on the data card. Example: `unit = "years"`.
     source : the name of the column in the private file, if it differs from the name in the release. Example: `source =
         "date_of_birth"`.
     part : the part of a date that the column contains. The column must have the kind "integer". A quarter is 1 to 4, a week is
         1 to 53 (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
-    minus : a column of the file with another date. The released column then contains the number of days from the date in
-        `minus` to the date in `source`. With `part = "year"` it contains the number of completed years, as for an age. Example:
-        `source = "discharged"`, `minus = "admitted"`.
+    minus : another column of dates in the file. The released column then contains the number of days from the date in `minus`
+        to the date in `source`. With `part = "year"` it contains the number of completed years, as for an age. Example: `source
+        = "discharged"`, `minus = "admitted"`.
     minus_format : the format of the dates in `minus`, if it differs from `format`. Example: `source = "discharged"`, `minus =
         "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
@@ -292,9 +292,9 @@ class ColumnTable(SpecTable):
         stated"`.
     missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
         Example: `missing_values = ["97", "98", "99"]`.
-    characters : how many characters at the beginning of the text are the code. With 1, "I21.4" counts as "I". Missing values
-        are recognised before the text is cut. If codes consist of digits, the file must have their leading zeros. Example:
-        `characters = 3`.
+    characters : the number of characters at the beginning of a text that form the code. With 1, the text "I21.4" has the code
+        "I". Missing values are recognised before the text is cut. If codes consist of digits, the file must have their leading
+        zeros. Example: `characters = 3`.
     outside : the treatment of values outside the bounds or categories of this column. The default is `outside` of [input]. A
         column of categories or codes may have "bin" but not "clip". With "bin", an unlisted text counts under `outside_label`,
         and no row is excluded. Example: `outside = "bin"`.
@@ -368,7 +368,7 @@ class RuleTable(SpecTable):
         member (`age > first.age - 12`). Example: `never = "mother_age < 20 and parity > 3"`.
     applies_to : "raw" applies the rule to the private file, and "synthetic" applies the rule to the released table. Example:
         `applies_to = ["raw"]`.
-    why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
+    why : the reason for the rule, which the data card prints. Example: `why = "No one finishes college before 20."`.
     """
 
     never: str = Field(min_length=1, max_length=MOST_OF_RULE)

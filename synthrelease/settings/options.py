@@ -127,7 +127,8 @@ class MembersTable(SpecTable):
         numbers under the name of the key. Example: `key = "household"`.
     missing_keys : texts in the column of the key that mean "no key", in addition to `missing_values` of [input]. A row without
         a key is excluded. Example: `missing_keys = ["0", "99999"]`.
-    most : how many members of a root are released at most. Each further member adds columns to the record. Example: `most = 6`.
+    most : the largest number of members of a root that are released. Each further member adds columns to the record. Example:
+        `most = 6`.
     least : the smallest number of members. A root with fewer members is excluded. Example: `least = 1`.
     more : the treatment of a root with more than `most` members. "first" releases the first members, in the order that `order`
         states. "drop" excludes the root with all its members. Example: `more = "drop"`.
@@ -135,8 +136,8 @@ class MembersTable(SpecTable):
         other texts alphabetically. Rows without a value come last. Members that agree in these columns are ordered by their
         released values. The order of the rows in the file has no effect. If a column of `order` is released, its statistics
         describe only the first members of each root. Example: `order = ["number"]`.
-    reference : how to recognise the first member of a root, such as the reference person of a household: a column of the
-        members' file, and its text in the row of this member. Example: `reference = { relation = "reference person" }`.
+    reference : a column of the members' file, and the text by which this column marks the first member of a root, such as the
+        reference person of a household. Example: `reference = { relation = "reference person" }`.
     size : the name of the released column with the number of members. Example: `size = "persons"`.
     columns : the columns of a member, written like [columns.NAME]. Each of these columns has exactly one list of bins. In
         criteria and queries the column NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example:

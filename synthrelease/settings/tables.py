@@ -94,7 +94,7 @@ class UnitTable(SpecTable):
     records_per_person : with `key`, the largest number of rows of a person that are used. Without `key`, the largest number of
         rows that a person can have in the file. Drafts have "not answered", which you must replace before a release. Example:
         `records_per_person = 12`.
-    why : the source of `records_per_person`. Example: `why = "One stay a month is counted"`.
+    why : the source of the number in `records_per_person`. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
@@ -267,9 +267,10 @@ class NotPromisedTable(SpecTable):
         table contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
     dependence : if true, the release promises nothing about any pair of columns: all associations may be lost in the released
         table. Example: `dependence = true`, `why = "Only single columns are used"`.
-    why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : a sentence for the plan and the card. The sentence states which share of the associations was preserved in fits to
-        public data. Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
+    why : the reason why these associations are not promised, for the card. Example: `why = "Only single columns are used"`,
+        `dependence = true`.
+    kept : a sentence for the plan and the card. It states which share of the associations fits to public data preserved.
+        Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
