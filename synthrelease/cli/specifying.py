@@ -49,7 +49,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     models = planned_associations(spec, counted_on)
     trial = kept_in_trial(spec)
     told = trial not in ("", WITHHELD)  # the trial says which pairs are lost
-    lost = [tuple(pair.split(":")) for pair in spec.not_promised.pairs if told]
+    lost = [(first, second) for first, _, second in (pair.partition(":") for pair in spec.not_promised.pairs if told)]
     gone = {*lost, *(pair[::-1] for pair in lost)}
     pairs = CarriedPairs.of(models, gone)  # each pair stands in one list
     if not pairs.pairs:

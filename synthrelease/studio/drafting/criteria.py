@@ -122,7 +122,7 @@ class DraftStanding:
         """
         if self.kept is None:
             return math.inf
-        if not self.tells:
+        if self.kept.share is None or not self.tells:
             return max(0.0, self.kept.excess / MOST_EXCESS)
         promised = LEAST_OF_STRONGEST if self.kept.strongest_alone else LEAST_KEPT
         return (1 - self.kept.share) / (1 - (0.0 if self.kept.of_all_rows else promised))

@@ -115,7 +115,7 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
 
 
 def write_file(path: Path, random: np.random.Generator) -> Path:
-    n, found = 12_000, marks(12_000, 3, random)
+    n, found = 7_000, marks(7_000, 3, random)
     columns = {"age": random.integers(0, 9, n), "sex": random.choice(["f", "m"], n), **{k: v * 1 for k, v in found.items()}}
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -68,7 +68,7 @@ def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Pa
     )
     assert f"So this draft has {len(found.columns)} of the 14 columns" in found.smaller
     before, after = found.smaller.split("So this draft has")
-    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* with independent columns (\d+\.\d)% would be\.")
+    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* with independent columns, the share is (\d+\.\d)%\.")
     (off, alone), (now, beside) = ([float(one) for one in shares.search(text).groups()] for text in (before, after))
     assert now / beside < min(1, off / alone)
     assert 2 <= len(found.columns) <= 9
@@ -345,7 +345,7 @@ def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_ha
     diagnoses(4000).assign(age=ages).to_csv(tmp_path / "public.csv", index=False)
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
     assert found.smaller.startswith("In this draft the bins of 'code_0', 'code_1', 'code_2', 'code_3' were widened")
-    assert " and have at least 4% of the rows each. Other drafts" in found.smaller
+    assert ": each bin has at least 4% of the rows. Other drafts" in found.smaller
     others = [
         int(share) for share in re.findall(r"the first bins preserve (\d+)% of the associations at epsilon 1", found.smaller)
     ]
