@@ -201,7 +201,7 @@ def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document:
     assert told(table) == []
     moved = table.copy()
     moved[1, 1] = 0
-    assert told(moved) == ["geography: 2 areas of 'region' with another number of rows than the smaller areas together"]
+    assert told(moved) == ["geography: 2 areas of 'region' and their smaller areas differ in their numbers of rows"]
     more = part.model_copy(update={"levels": [LevelPart(column="region", areas=3), *part.levels[1:]]})
     assert told(table, more) == ["geography: 'region' has 4 areas; 3 are stated"]
     torn = part.model_copy(update={"levels": [part.levels[1], part.levels[0], part.levels[2]]})

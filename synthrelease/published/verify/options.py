@@ -363,7 +363,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
         return
     gaps = gaps_of(part, document.columns)
     if part.smallest != document.minimum_count:
-        yield f"rows occur at least {so_many(part.smallest, 'time')} by release.json; it must be {document.minimum_count}"
+        yield f"release.json: rows occur at least {so_many(part.smallest, 'time')}; it should be {document.minimum_count}"
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
         yield f"release.json states {so_many(part.rows, 'row')} without a value, but data.csv has {lacking}"
@@ -463,7 +463,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
         summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[index]).astype(np.int64)
         if wrong := int((summed != counts.marginal([index])).sum()):
             name = counts.layout.columns[index]
-            yield f"geography: {so_many(wrong, 'area')} of {name!r} with another number of rows than the smaller areas together"
+            yield f"geography: {so_many(wrong, 'area')} of {name!r} and their smaller areas differ in their numbers of rows"
     for upper, lower in pairwise(homes):
         if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
             yield "geography: an area lies in two areas of the level above"

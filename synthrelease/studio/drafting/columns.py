@@ -615,7 +615,7 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
         return Kind(codes=True, because="there are two values")
     without_gaps = len(values) >= 7 and len(values) == values[-1] - values[0] + 1
     if _named_a_quantity(answers) and not answers.are_whole:
-        return Kind(codes=False, because="the name is that of a quantity, and the numbers have fractions")
+        return Kind(codes=False, because="the name suggests a quantity, and the numbers have fractions")
     if without_gaps and 0 < len(labels) < len(values) / 2:
         return Kind(codes=False, because="only some of its values have labels, as on a scale")
     return number_or_code(answers, values, rows, order)

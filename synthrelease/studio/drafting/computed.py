@@ -40,7 +40,7 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
             if f"{slope:.4g} {shift:.4g}" == "1 0":
                 because = f"it has the same numbers as {first!r} in every row of the public file, up to rounding"
         elif sizes[0] == sizes[1] and _in_same_order(x, y if slope > 0 else -y):
-            because = f"it is a function of {first!r} in every row of the public file, as a square or a logarithm is"
+            because = f"it is a function of {first!r} in every row of the public file, such as a square or a logarithm"
         else:
             continue
         found[second] = LeftOut(source=second, because=because)
