@@ -80,12 +80,12 @@ class ConditionalRows:
 
     def __str__(self) -> str:
         low, high = self.group.rows_low, self.group.rows_high
-        about = "" if self.group.rows is None else f"about {self.group.rows:,}, from "
+        found, rows = f"{low:,} to {high:,}", self.group.rows
+        about = f"{found} rows (95% interval)" if rows is None else f"about {rows:,} rows (95% interval: {found})"
         sentences = [
             f"{self.table.counts.total:,} rows with {self.condition} were drawn from "
             f"{so_many(self.n_tables, 'published noisy table')}. This cost no epsilon.",
-            f"In the file, {about}{low:,} to {high:,} rows (95% interval) meet the condition. More synthetic rows than this "
-            "add no information.",
+            f"In the file, {about} meet the condition. More synthetic rows than this add no information.",
             f"Measured together with the condition: {listing(self.measured, 40)}."
             if self.measured
             else "No other column was measured together with the condition.",
