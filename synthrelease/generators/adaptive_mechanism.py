@@ -13,8 +13,9 @@ table, each by 1 (l1 sensitivity 2, `TABLE_CHANGE`), and a score by at most two 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -36,11 +37,13 @@ MOST_SCORE = 10**6
 _TOGETHER = 2**18  # Number of cells that `scores_of` subtracts in one step
 
 
-def scores_of(tables: Sequence[CompetingTable], exact: Sequence[np.ndarray]) -> list[int]:
-    """Return weight * (l1 distance between exact and expected counts - handicap) for each table."""
-    sizes, distances = np.array([table.expected.size for table in tables], dtype=int), list[int]()
+def scores_of(tables: Sequence[CompetingTable], exact: Iterable[np.ndarray]) -> list[int]:
+    """Return weight * (l1 distance between exact and expected counts - handicap) for each table. Few exact tables are in memory
+    at a time.
+    """
+    sizes, distances, next_exact = np.array([table.expected.size for table in tables], dtype=int), list[int](), iter(exact)
     for some in np.split(np.arange(len(tables)), np.flatnonzero(np.diff(sizes.cumsum() // _TOGETHER)) + 1) if tables else ():
-        counts = np.concatenate([exact[number].ravel() for number in some])
+        counts = np.concatenate([table.ravel() for table in islice(next_exact, len(some))])
         expected = np.concatenate([tables[number].expected.ravel() for number in some])
         distances += np.add.reduceat(np.abs(counts - expected), sizes[some].cumsum() - sizes[some]).tolist()
     return [table.weight * (distance - table.handicap) for table, distance in zip(tables, distances, strict=True)]
@@ -161,7 +164,7 @@ class PrivateTables(Budgeted):
         """Compute the scores of the tables that did not compete in the last choice."""
         new = [table for table in competing if id(table) not in self._scored]
         self._hold([table.columns for table in new])
-        scores = zip(new, scores_of(new, [self._exact_of(table.columns) for table in new]), strict=True)
+        scores = zip(new, scores_of(new, (self._exact_of(table.columns) for table in new)), strict=True)
         self._scored |= {id(table): (table, score) for table, score in scores}
         self._scored = {id(table): self._scored[id(table)] for table in competing}
 
