@@ -52,7 +52,9 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
         else "The search may find no table, and the budget is then spent. The probability, by the share of accepted rounds: "
         f"{chances}."
     )
-    if shortlist is None:
+    if shortlist is None and spec.options.scout is not None:
+        yield "Without a public file, nobody can estimate the share of accepted rounds. `release` needs --unrehearsed."
+    elif shortlist is None:
         yield "To estimate the share of accepted rounds, run `rehearse` on public data, then `plan --shortlist FILE`."
 
 

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from synthrelease.bundle.write import taking, write_folder
 from synthrelease.cli import app
+from synthrelease.cli.terminal import chance_of_nothing
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
@@ -507,8 +508,22 @@ def test_a_column_whose_only_frequent_text_means_no_value_is_drafted(made: tuple
     with taking(tmp_path / "scout") as place:
         write_folder(files_of(changed), tmp_path / "scout", workspace=place)
     write_scouted_draft("deaths", tmp_path / "scout", tmp_path)
-    town = load_spec(tmp_path / "configs" / "deaths.toml").schema.by_name["town"]
-    assert town.atoms.labels == ("no value", "all others", "missing")
+    spec = load_spec(tmp_path / "configs" / "deaths.toml")
+    assert spec.schema.by_name["town"].atoms.labels == ("no value", "all others", "missing")
+    assert "Without a public file, nobody can estimate" in " ".join(chance_of_nothing(spec, None))
+
+
+def test_a_column_of_names_is_left_out(made: tuple[Path, ScoutDocument], tmp_path: Path) -> None:
+    """Of names of pets, "Lucy" alone was frequent: one text and all others."""
+    _, document = made
+    named = {"counts": {"": 40, "Lucy": 400}}
+    columns = [part.model_copy(update=named if part.name == "town" else {}) for part in document.columns]
+    changed = document.model_copy(update={"columns": columns})
+    with taking(tmp_path / "scout") as place:
+        write_folder(files_of(changed), tmp_path / "scout", workspace=place)
+    draft = write_scouted_draft("names", tmp_path / "scout", tmp_path)
+    assert dict(draft.columns)["town"] == "left out: one bin, or hardly any text is frequent"
+    assert "town" not in load_spec(draft.configuration).schema.names
 
 
 def test_a_draft_asks_about_columns_that_say_the_same(made: tuple[Path, ScoutDocument]) -> None:

@@ -322,7 +322,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     columns, left_out, _ = drafted_columns(file, book, own_key, as_key)
     columns, left_out = with_one_weight(columns, left_out)
     forms = {column.source: column.format for column in columns if column.of_date}
-    unit = unit and unit.ordered(file, {column.source for column in left_out}, forms)
+    identify_nobody = book[own_key].missing if own_key in book else ()
+    unit = unit and unit.ordered(file, {column.source for column in left_out}, forms, identify_nobody)
 
     # areas, and fewer columns where there are too many
     areas = None

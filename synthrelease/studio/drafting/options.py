@@ -462,7 +462,8 @@ class UnitAnswer:
         value.
     without_key, later : the number of public rows without a key, and the number of public rows that exceed the released rows of
         their person.
-    missing_keys, with_these : texts of the key that stand for unknown persons, and number of public rows with one of them.
+    missing_keys : texts of the key that stand for unknown persons.
+    with_these : number of public rows with one of these texts, without texts that the codebook declares.
     """
 
     key: str | None = None
@@ -477,7 +478,7 @@ class UnitAnswer:
     @property
     def doubt(self) -> str:
         """The questions to the steward about the key and the order of rows; empty if there are none."""
-        asked = none_has_these(str(self.key), self.missing_keys, self.with_these)
+        asked = none_has_these(str(self.key), self.missing_keys, self.with_these) if self.with_these else ""
         sentences = [asked] if asked else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
@@ -521,7 +522,9 @@ class UnitAnswer:
             raise InputError(f"--unit: expected 1 to {MOST_ROWS} rows of each person after {key + ':'!r}, found {n_rows!r}.")
         return cls(key=key, records=int(n_rows))
 
-    def ordered(self, file: PublicFile, unreleased: Collection[str], forms: Mapping[str, str | None]) -> UnitAnswer:
+    def ordered(
+        self, file: PublicFile, unreleased: Collection[str], forms: Mapping[str, str | None], declared: Collection[str] = ()
+    ) -> UnitAnswer:
         """Return the answer with the facts about the key in the public file, and with the column that orders rows, if such a
         column exists.
 
@@ -531,6 +534,7 @@ class UnitAnswer:
         unreleased : names of columns that are not released. A column with a different number in every row orders the rows if a
             date or another number of the same person increases with it.
         forms : the format of each column of dates.
+        declared : texts of the key that identify nobody according to the codebook.
 
         Raises
         ------
@@ -543,8 +547,11 @@ class UnitAnswer:
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(f"--unit: expected a key of {FEWEST_PERSONS} persons or more, found {self.key!r} with {n}.")
         times = {key: often for key, often in zip(keys, np.bincount(every, minlength=len(keys)).tolist(), strict=True) if key}
-        none = missing_keys(times)
-        with_these = sum(times.pop(text) for text in none)
+        said = tuple(text for text in times if text in declared)
+        suspected = missing_keys({text: often for text, often in times.items() if text not in declared})
+        with_these = sum(times[text] for text in suspected)
+        for text in (none := (*said, *suspected)):
+            del times[text]
         with_key = ~np.isin(every, [place for place, key in enumerate(keys) if key not in times])
         persons = every[with_key].astype(np.int64)
         of_each = np.unique(persons, return_counts=True)[1]

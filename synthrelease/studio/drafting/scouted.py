@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.errors import InputError, OutputError
+from synthrelease.errors import InputError, OutputError, so_many
 from synthrelease.privacy.charges import decimal_text, rounded_down
 from synthrelease.published.base import sha256
 from synthrelease.scouting.bins import ScoutedBins
@@ -26,6 +26,7 @@ from synthrelease.scouting.folder import read_scout
 from synthrelease.scouting.scout import KEPT_FOR_TESTS
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
 from synthrelease.studio.drafting.column_draft import plain_label, plain_name
+from synthrelease.studio.drafting.columns import LEAST_NAMED
 from synthrelease.studio.drafting.text import paths_of
 from synthrelease.studio.drafting.toml_edit import comment, toml
 
@@ -81,10 +82,13 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         found = f"a distance from independence of {figure.value:.2g}, which is within the noise"
         raise InputError(f"{folder}: expected columns that depend on one another, found {found}.")
     bins = document.bins()
+    # of names, such as those of persons, hardly any is frequent
+    texts = [part for part in document.columns if part.kind == "texts"]
+    rare = {part.name for part in texts if sum(part.counts.values()) < LEAST_NAMED * document.rows}
     kept = [
         drafted
         for drafted in bins
-        if drafted.n_bins > 1
+        if (drafted.n_bins > 1 and drafted.column.name not in rare)
         or (drafted.gaps > 5 * document.deviation and (drafted.column.kind == "number" or drafted.column.missing))
     ]
     if len(kept) < 2:
@@ -106,7 +110,11 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         except FileExistsError:
             raise OutputError(f"{path}: this file exists already. Nothing was overwritten.") from None
     became = tuple(
-        (drafted.column.name, f"{drafted.n_bins} bins" if drafted in kept else "left out: one bin") for drafted in bins
+        (
+            drafted.column.name,
+            f"{drafted.n_bins} bins" if drafted in kept else "left out: one bin, or hardly any text is frequent",
+        )
+        for drafted in bins
     )
     return ScoutedDraft(configuration=configuration, acceptance=acceptance, columns=became, threshold=threshold)
 
@@ -200,7 +208,7 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
         settings["bounds"] = [float(low), float(high - column.whole)]
         settings["alternatives.scouted"] = labels
         settings["numbers"] = {label: Decimal(f"{number:.6g}") for label, number in zip(labels, drafted.numbers, strict=True)}
-        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a number"
+        remark = f"noisy counts: {so_many(max(0, drafted.gaps), 'row')} without a number"
         if drafted.fillers:
             remark += f". Does {labels[-1]} hold codes such as 98 or 9999? List them in missing_values"
     elif drafted.days or not drafted.codes:
@@ -210,7 +218,7 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
         periods = {name: texts or [name] for name, texts in periods.items()}
         settings["categories"] = periods or {NO_VALUE: list(column.missing)}
         settings["missing_values"] = list(column.missing) if periods else []
-        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value; "
+        remark = f"noisy counts: {so_many(max(0, drafted.gaps), 'row')} without a value; "
         remark += "single days have few rows, so they are joined" if periods else "no text is frequent"
     else:
         settings = {"kind": "code"} | settings
@@ -220,7 +228,7 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
             labelled[code] = label if label not in (*labelled.values(), OTHERS, GAP) else plain_label(f"{label} ({code})")
         settings["codes"] = labelled
         settings["outside_label"] = OTHERS
-        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value"
+        remark = f"noisy counts: {so_many(max(0, drafted.gaps), 'row')} without a value"
     return f"[columns.{name}]  # {remark}{question}\n{_settings(settings)}\n"
 
 

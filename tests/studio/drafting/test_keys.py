@@ -198,6 +198,10 @@ def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     assert 'missing_keys = ["0"]' in unit_text(answer, [])
     assert answer.doubt in plain_text(unit_text(answer, []))
     assert UnitAnswer(key="patient").doubt == ""
+    file = read_public_file(path, None)
+    known = UnitAnswer.of("patient", ["patient", "day"]).ordered(file, [], {}, declared=["0", "99"])  # the codebook says so
+    assert (known.missing_keys, known.without_key, known.later) == (("0",), 170, 0)
+    assert "many more than any other key" not in known.doubt
 
 
 def visits(path: Path, persons: int = 400) -> tuple[int, int]:
