@@ -70,6 +70,15 @@ def test_the_number_of_a_unit_is_left_out_and_its_weights_are_weights(tmp_path: 
     assert {each.source for each in gone} == {"weightsEmployers", "weightsEmployees"}
 
 
+@pytest.mark.parametrize("label", ["Household cross-sectional weight", "Longitudinal base weight", "Personal weight"])
+def test_a_label_says_that_a_column_is_a_weight(label: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    frame = pd.DataFrame({"db090": random.uniform(300, 900, 60)[np.arange(N) % 60], "pay": random.integers(1, 99, N)})
+    book = {"db090": {"description": label}, "pay": "Weight of the body in kg"}
+    found = drafted(frame, tmp_path, book)
+    assert (column(found, "db090").weight, column(found, "pay").weight) == (True, False)
+
+
 def test_not_known_in_a_word_is_a_missing_answer(tmp_path: Path) -> None:
     answers = np.random.default_rng(4).choice(["n", "nk", "y"], N, p=[0.6, 0.1, 0.3])
     found = column(drafted(pd.DataFrame({"stroke": answers, "other": answers[::-1]}), tmp_path), "stroke")
