@@ -41,7 +41,7 @@ TEST = Fraction(1, 5)
 """The epsilon of the joint test of all criteria."""
 ONE_BY_ONE = 3
 """Up to this many columns that are left out for the same reason are listed one by one, more columns in one sentence."""
-LOST_WHY = "Trials lost these pairs: no table measures them, or noise or wide bins hide their association"
+LOST_WHY = "Trials lost these pairs: no table measures them, or noise or wide bins hide their association."
 """The reason in [not_promised] for pairs that trials lost."""
 _REMARK = 150  # The largest number of characters of a remark behind a column
 _LONG = 600  # A column has one line of at most so many characters, without the remark
