@@ -149,14 +149,14 @@ def pairs(
     ----------
     measured : the columns of each noisy table. A pair is listed if some noisy table contains both columns of the pair.
     """
-    held = [set(columns) for columns in measured]
-    together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= names for names in held)]
-    chosen, room = [], MOST_CELLS
-    for pair in sorted(together, key=_size):
+    held = {frozenset(pair) for columns in measured for pair in combinations(columns, 2)}
+    together = [pair for pair in combinations(schema, 2) if frozenset(column.name for column in pair) in held]
+    chosen, room = dict[int, tuple[PublishedColumn, PublishedColumn]](), MOST_CELLS
+    for place, pair in sorted(enumerate(together), key=lambda placed: _size(placed[1])):
         if _size(pair) <= room:
-            chosen.append(pair)
+            chosen[place] = pair
             room -= _size(pair)
-    return sorted(chosen, key=together.index)
+    return [chosen[place] for place in sorted(chosen)]
 
 
 def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:

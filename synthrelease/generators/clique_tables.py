@@ -17,7 +17,7 @@ from synthrelease.data.layout import Columns
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import summed_onto
 
-_TOGETHER = 2**20  # Number of cells of the messages that are in memory at a time (8 MiB)
+_TOGETHER = 2**23  # Number of cells of the messages that are in memory at a time (64 MiB)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,6 +77,11 @@ def test_the_smallest_pairs_come_first_and_one_that_does_not_fit_is_left_out(mon
     assert {frozenset((one.name, other.name)) for one, other in pairs(schema, ["abc"])} == set(cells) - {largest}
 
 
+def test_a_pair_is_listed_in_the_order_of_the_release_if_one_table_contains_it() -> None:
+    schema = release(TABLE, ("abc",)).schema
+    assert [(one.name, other.name) for one, other in pairs(schema, ["ca", "b", ["b", "a member's column"]])] == [("a", "c")]
+
+
 @pytest.mark.parametrize("rules", [(), ("a == 1 and c == 1",)])
 def test_the_shares_of_all_bins_are_those_of_one_question_each(rules: tuple[str, ...]) -> None:
     """Against the sums over every cell, which are made for each bin anew, and with all tables instead of those added up."""
