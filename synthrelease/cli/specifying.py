@@ -68,7 +68,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
         yield f"{so_many(weak, 'other pair has', 'other pairs have')} a Cramer's V below {LEAST_STRENGTH:g} in the public file."
     apart = f"Pairs with a Cramer's V of {LEAST_STRENGTH:g} or more that no measured table preserves"
     in_tables = {pair for model in models for pair in gone & {*model.in_tables()} if model.measured(*pair) != "not known"}
-    listed = {
+    listed: dict[str, Sequence[tuple[str, ...]]] = {
         "Pairs that were lost in the trial": [pair for pair in lost if pair not in in_tables],
         "Pairs that were lost in the trial, although a table measures them": [pair for pair in lost if pair in in_tables],
         f"{apart}{', and that were not lost in the trial' * told}": strong if pairs.only else [],

@@ -1004,14 +1004,9 @@ def what_would_help(whole: Tried) -> str:
             rows = n_rows * race.of_tables(raced.total) / race.of_tables(limit)
             return (
                 f" Fits of all columns preserve enough at epsilon {total} (`--epsilon {total}`). At epsilon {float(limit):g}, "
-                f"the noise is as small with about {_rounded_up(rows)} rows."
+                f"the noise is as small with about {float(f'{float(rows):.2g}'):,.0f} rows."
             )
     return ""
-
-
-def _rounded_up(rows: Fraction) -> str:
-    unit = 10 ** (len(str(math.ceil(rows))) - 1)
-    return f"{math.ceil(rows / unit) * unit:,}"
 
 
 def _too_many(n_columns: int, whole: Tried) -> str:

@@ -383,20 +383,14 @@ class HeldOut:
         return cls(fitted=(first[0], first[1]), comparison=comparison, of_all_rows=True)
 
     def kept_without_noise(self) -> float | None:
-        """Return the share of the associations that the rows of a release would preserve without noise; None if it cannot be
-        estimated.
-        """
-        preserved = self.comparison.preserved(self.off_without_noise)
-        return float(np.mean(preserved)) if preserved else None
+        """Return the share of the associations that the rows of a release would preserve without noise; None if unknown.
 
-    @cached_property
-    def off_without_noise(self) -> list[float]:
-        """Return, for each half, the distance between the rows that a release would use, without noise, and the rows of the
-        other half.
+        The rows of each half are compared with the rows of the other half.
         """
         beside = self.comparison
         shares = (self._in_first_bins(shares_of_pairs(side, beside.columns)) for side in self.fitted)
-        return [beside.distance(1 - side, fit) for side, fit in enumerate(shares)]
+        preserved = beside.preserved([beside.distance(1 - side, fit) for side, fit in enumerate(shares)])
+        return float(np.mean(preserved)) if preserved else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
         """Return the same halves with wider bins for fits, and the same bins for comparisons.

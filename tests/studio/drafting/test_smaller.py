@@ -212,7 +212,7 @@ def test_counting_rows_leaves_out_at_most_a_twentieth(n_rows: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("good_at", "says"), [(5, r"epsilon 5 \(`--epsilon 5`\)\. At epsilon 2, .* about 3,000 rows"), (50, "")]
+    ("good_at", "says"), [(5, r"epsilon 5 \(`--epsilon 5`\)\. At epsilon 2, .* about 2,500 rows"), (50, "")]
 )
 def test_a_refusal_says_which_epsilon_and_how_many_rows_would_do(good_at: int, says: str) -> None:
     """Of epsilon 2, tables get 1, and of epsilon 5, they get 4. So four times as many rows have as little noise."""
