@@ -135,7 +135,7 @@ def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> d
 def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
     """Yield the pieces of a file of rows as UTF-8 CSV, with a header and "\\n" line ends on every system."""
     import pyarrow as pa
-    from pyarrow._compute import call_function  # `pyarrow.compute` wraps hundreds of functions when it is loaded
+    from pyarrow import compute
 
     shape = file.shape
     yield written(shape.header)
@@ -155,9 +155,9 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
     def piece_of(rows: RowsBatch) -> bytes:
         columns = [_texts([f"{key}," for key in rows.keys.tolist()])] if shape.key else []
         codes = (word_of(shape.layout, rows.bins, group, np.int32) for group in groups)
-        columns += [call_function("take", [of, _numbers(rows_, pa.int32())]) for of, rows_ in zip(texts, codes, strict=True)]
+        columns += [of.take(_numbers(of_rows, pa.int32())) for of, of_rows in zip(texts, codes, strict=True)]
         columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
-        return call_function("binary_join_element_wise", [*columns, nothing]).buffers()[2].to_pybytes()
+        return compute.binary_join_element_wise(*columns, nothing).buffers()[2].to_pybytes()
 
     with Ahead(piece_of, lambda: next(parts, None)) as ahead:
         yield from (piece for _, piece in ahead)

@@ -48,16 +48,12 @@ class StringTexts(LazyTexts):
 
         pyarrow rounds such texts correctly. The mask is False for numbers in another form, such as 1e5 or " 1".
         """
-        import pyarrow as pa
-        from pyarrow import _compute as arrow  # `pyarrow.compute` wraps hundreds of functions when it is loaded
+        from pyarrow import compute
 
-        call, point = arrow.call_function, arrow.ReplaceSubstringOptions(decimal, ".")
-        of_plain = arrow.MatchSubstringOptions(_PLAIN.format(mark=re.escape(decimal)))
-        matched = call("match_substring_regex", [self._array], of_plain)
-        with_point = call("replace_substring", [call("filter", [self._array, matched])], point)
-        numbers = np.zeros(len(self))
-        plain = whole_array(call("cast", [matched], arrow.CastOptions(pa.uint8()))).astype(bool)
-        numbers[plain] = whole_array(call("cast", [with_point], arrow.CastOptions(pa.float64())))
+        matched = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
+        with_point = compute.replace_substring(self._array.filter(matched), decimal, ".")
+        numbers, plain = np.zeros(len(self)), whole_array(compute.cast(matched, "uint8")).astype(bool)
+        numbers[plain] = whole_array(compute.cast(with_point, "float64"))
         return numbers, plain
 
 

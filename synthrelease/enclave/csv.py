@@ -237,9 +237,7 @@ class PlainReader:
 
 
 def _texts(array: Any) -> Texts:
-    from pyarrow._compute import call_function  # `pyarrow.compute` wraps hundreds of functions when it is loaded
-
-    encoded = call_function("dictionary_encode", [array])
+    encoded = array.dictionary_encode()
     return Texts(texts=StringTexts(encoded.dictionary, strip=" "), codes=whole_array(encoded.indices))
 
 
