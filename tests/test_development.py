@@ -71,7 +71,7 @@ def test_the_table_of_figures_is_made_from_the_lines_beside_its_command() -> Non
     assert written(page) == page
     assert all(line["seconds"] > 0 and line["megabytes"] > 0 and line["commit"] for line in lines.values())
     others = " ".join(line["others"] for line in lines.values())
-    assert [name for name in ("pyarrow", "polars", "duckdb") if name not in others] == []
+    assert [name for name in ("pyarrow", "polars", "duckdb", "dpsynth") if name not in others] == []
 
 
 def test_the_nightly_run_keeps_its_figures_in_a_file_that_is_not_published() -> None:
