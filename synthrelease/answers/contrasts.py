@@ -57,7 +57,7 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
         return term
     ends = OPEN
     if len(first) > 1 and not in_classes:
-        lowest, highest = (_both(first[1], second[2], level), _both(first[2], second[1], level))
+        lowest, highest = (_both(first[1], second[2], level, None), _both(first[2], second[1], level, None))
         ends = (lowest[0][0], highest[0][2], lowest[1][0], highest[1][2])
     return term.of_bin_numbers().within(ends)
 
@@ -106,9 +106,7 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
     return (first.file, second.file), (first.population, second.population)
 
 
-def _both(
-    first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
-) -> tuple[Interval, Interval]:
+def _both(first: Average, second: Average, level: float, scale: Callable[[float], float] | None) -> tuple[Interval, Interval]:
     """Return the intervals of a contrast for the file and for a population; NaN if there is no information about one of the
     groups.
     """

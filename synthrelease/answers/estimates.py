@@ -237,11 +237,9 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
     return n_groups * (2 if by_bins else 1) + contrasts
 
 
-def _compared(
-    tables: PublishedTables, question: Question, found_groups: list[tuple[str, list[Average]]], level: float
-) -> list[Term]:
+def _compared(tables: PublishedTables, question: Question, groups: list[tuple[str, list[Average]]], level: float) -> list[Term]:
     """Return the contrasts of two groups."""
-    first, second = ((tables, question, label, averages) for label, averages in found_groups)
+    first, second = ((tables, question, label, averages) for label, averages in groups)
     return _against(first, second, level)
 
 

@@ -186,23 +186,18 @@ wider, but still valid.
 
 
 def build_facts(
-    knowledge: Knowledge,
-    columns: Iterable[str],
-    conditions: Sequence[np.ndarray],
-    keep: str | None = None,
-    *,
-    means: bool = True,
+    knowledge: Knowledge, columns: Iterable[str], masks: Sequence[np.ndarray], keep: str | None = None, *, means: bool = True
 ) -> Facts:
     """Return all facts about the cells of a table over some columns.
 
     Parameters
     ----------
-    conditions : boolean arrays over the combinations of bins of these columns. In large tables, cells with the same values of
+    masks : boolean arrays over the combinations of bins of these columns. In large tables, cells with the same values of
         all conditions are merged.
     keep : a column whose bins are never merged, because its mean is computed.
     means : whether to use the criteria on conditional means.
     """
-    builder = _Builder(knowledge, columns, conditions, keep)
+    builder = _Builder(knowledge, columns, masks, keep)
     builder.add_cells()
     builder.add_sub_tables()
     builder.add_first_bins()
@@ -216,7 +211,7 @@ def build_facts(
     if means:
         for mean in knowledge.errors_of(MeanError):
             builder.add_mean(mean)
-    for condition in conditions:
+    for condition in masks:
         for unmatched in knowledge.errors_of(Unmatched):
             builder.add_unmatched(unmatched, condition)
     return builder.facts()
@@ -402,12 +397,9 @@ class _Builder:
 
         The means are over the rows with a value in the averaged column. Groups of missing values are left out.
         """
-        if (
-            error.column not in self.names
-            or self.sizes[self.names.index(error.column)] != self.shape[self.names.index(error.column)]
-        ):
+        axis = self.names.index(error.column) if error.column in self.names else None
+        if axis is None or self.sizes[axis] != self.shape[axis]:
             return
-        axis = self.names.index(error.column)
         bins, size = self._cell_of((axis,)), self.sizes[axis]
         numbers = np.array([number or 0.0 for number in self.schema[axis].numbers], dtype=float)
         numbers = numbers.clip(error.lowest, error.highest)

@@ -354,13 +354,8 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
-    of_numbers = sum(
-        len(_bins_and_runs(release, by))
-        for name in table.columns
-        if name in _numbered(release)
-        for by in table.columns
-        if by != name
-    )
+    numbered = [name for name in table.columns if name in _numbered(release)]
+    of_numbers = sum(len(_bins_and_runs(release, by)) for name in numbered for by in table.columns if by != name)
     return sum(math.prod(chosen) for chosen in subsets) + runs + of_numbers
 
 

@@ -364,20 +364,14 @@ def _count(
 
 
 def _line(
-    statistic: str,
-    estimated: float | None,
-    error: float | None,
-    term: Term,
-    ends: Sequence[str],
-    possible: float,
-    common: dict[str, Any],
+    kind: str, value: float | None, error: float | None, term: Term, ends: Sequence[str], width: float, common: dict[str, Any]
 ) -> EstimateLine:
     """Return the line of a term, with the interval in the named fields."""
     low, high, *of_population = (getattr(term, name) for name in ends)
-    if not told(low, high, possible) or (estimated is None and statistic != "count"):
-        return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **common)
-    values = (estimated, error, low, high, *of_population)
-    return EstimateLine(statistic=statistic, **dict(zip(NUMBERS, values, strict=False)), **common)
+    if not told(low, high, width) or (value is None and kind != "count"):
+        return EstimateLine(statistic=kind, told=NOT_ESTIMABLE, **common)
+    values = (value, error, low, high, *of_population)
+    return EstimateLine(statistic=kind, **dict(zip(NUMBERS, values, strict=False)), **common)
 
 
 def _source(tables: PublishedTables, names: set[str]) -> str:

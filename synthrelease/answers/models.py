@@ -206,9 +206,7 @@ class MeasuredModels:
         value, scale = model.answer, float(part.scale or 1.0)
         width, shares = 2 * value.half, np.array([group.shares for group in part.groups], dtype=float) / SHARES
         noises = Noises(
-            laws=(DiscreteLaplace(scale),),
-            law=np.zeros(shares.size, dtype=np.int64),
-            count=np.ones(shares.size, dtype=np.int64),
+            laws=(DiscreteLaplace(scale),), law=np.zeros(shares.size, np.int64), count=np.ones(shares.size, np.int64)
         )
         averages = []
         for index, (group, (low, middle, high)) in enumerate(zip(part.groups, shares, strict=True)):

@@ -225,23 +225,21 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
     )
 
 
-def _spread(
-    tables: PublishedTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool
-) -> float:
+def _spread(tables: PublishedTables, asked: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
     """Return the sampling variance of h X'(y - X theta). For members, the sample is a sample of roots."""
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]
         around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
-        return len(question.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])
+        return len(asked.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])
     parts, figures, squares = [], [], []
-    for part, slot in _placed(question):
+    for part, slot in _placed(asked):
         cells = counted(tables, part, part.columns, _named(part), slot)
         products = _numbers(tables, cells)
         residuals = (h @ products[:size]) * (products[size] - theta @ products[:size])
         squares.append(float(tables.sums(cells.names, (residuals**2 * cells.counts)[None]).values[0]))
         parts.append(cells)
         figures.append((residuals * cells.counts)[None])
-    if not question.slots:
+    if not asked.slots:
         return max(0.0, squares[0])
     return float(of_roots(tables, parts, figures, np.array(squares).reshape(-1, 1, 1))[0, 0])
