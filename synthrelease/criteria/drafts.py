@@ -396,12 +396,7 @@ def logistic_regression(file: FileFacts) -> Drafts:
 
 
 def _regression(
-    target: FileColumn,
-    features: Sequence[FileColumn],
-    names: tuple[str, str],
-    on_bins: str,
-    limits: Mapping[str, object],
-    remark: str,
+    target: FileColumn, features: Sequence[FileColumn], names: tuple[str, str], bins: str, limits: dict[str, object], note: str
 ) -> Iterable[CriterionDraft]:
     """Draft a regression on the exact values of the features, and a second regression on the bins of the features, which may
     replace the first.
@@ -416,8 +411,8 @@ def _regression(
         "representation": {column.name: column.alternative for column in [target, *features]},
     }
     own, binned = (f"{name} {target.name}" for name in names)
-    yield CriterionDraft.of(own, kind, remark, {**columns, **limits})
-    yield replace(CriterionDraft.of(binned, kind, remark, {**columns, "values": on_bins, **limits}), in_place_of=own[:80])
+    yield CriterionDraft.of(own, kind, note, {**columns, **limits})
+    yield replace(CriterionDraft.of(binned, kind, note, {**columns, "values": bins, **limits}), in_place_of=own[:80])
 
 
 def faithfulness(file: FileFacts) -> Drafts:

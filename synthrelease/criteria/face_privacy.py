@@ -106,9 +106,7 @@ class RareRows(Criterion):
 class RareRowsExplained(Explanation[RareRows]):
     """Explain the number of rare rows."""
 
-    no_sensitivity: ClassVar[str] = (
-        "The criterion value gets no noise, because the released table alone determines it (`public_figure`)."
-    )
+    no_sensitivity = "The criterion value gets no noise, because the released table alone determines it (`public_figure`)."
     no_bounds: ClassVar[str] = "The criterion value uses released rows only."
 
     def figure_unit(self, facts: PublicFacts) -> str:

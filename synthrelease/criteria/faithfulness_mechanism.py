@@ -44,12 +44,7 @@ class Step:
 
 
 def unmatched_share(
-    counts: Counts,
-    columns: tuple[int, ...],
-    synthetic: Counts,
-    steps: tuple[Step, ...],
-    rows: int,
-    linked: Linked | None = None,
+    counts: Counts, columns: Columns, synthetic: Counts, steps: tuple[Step, ...], rows: int, linked: Linked | None = None
 ) -> float:
     """Return the share of rows that cannot be paired one to one with similar rows of a candidate.
 

@@ -334,12 +334,9 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         """Return whether the pair's table is the only compared table, and whether the criterion would fail if the pair's
         association were lost. A summary of many tables hardly changes when one association is lost.
         """
-        alone = (
-            self.about.largest is None
-            and len(self.about._named) == 1
-            and bool(self.about._named[0] and self.about._named[0].columns)
-        )
-        return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
+        about = self.about
+        alone = about.largest is None and len(about._named) == 1 and bool(about._named[0] and about._named[0].columns)
+        return alone and about.compares_table(pair.columns, pair.n_columns) and pair.distance > about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
         """Return a limit on the distance between the drawn rows and all kept rows, for any compared table. The limit is
@@ -502,9 +499,7 @@ class WeightedMarginalError(MarginalCriterion):
     Fraction(1, 100)
     """
 
-    no_measured_bound: ClassVar[str] = (
-        "Sums of weights need one more column in every measured table. So this criterion needs an epsilon."
-    )
+    no_measured_bound = "Sums of weights need one more column in every measured table. So this criterion needs an epsilon."
     kind: Literal["weighted_marginal_error"]
     weight: AboutColumn
 

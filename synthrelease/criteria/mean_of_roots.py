@@ -82,9 +82,7 @@ class MeanOfRoots(Criterion):
     (0.0, 3.0)
     """
 
-    no_measured_bound: ClassVar[str] = (
-        "The value of a root depends on all its members at once, but noisy tables have few columns."
-    )
+    no_measured_bound = "The value of a root depends on all its members at once, but noisy tables have few columns."
     kind: Literal["mean_of_roots"]
     column: AboutColumn
     number: Literal["agreement", "sum", "mean"]
