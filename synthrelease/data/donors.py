@@ -204,12 +204,7 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
 
 
 def _drawn(
-    table: Counts,
-    pattern: Pattern,
-    recipient: np.ndarray,
-    gaps: Gaps,
-    plausibility: Plausibility,
-    generator: np.random.Generator,
+    table: Counts, pattern: Pattern, recipient: np.ndarray, gaps: Gaps, rules: Plausibility, generator: np.random.Generator
 ) -> np.ndarray:
     """Draw the donors of all blocks, and return the (n_copies, n_blocks) indices of their cells.
 
@@ -230,7 +225,7 @@ def _drawn(
             if not len(block):
                 break
             donors = groups.draw(recipient[block], generator)
-            allowed = ~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, plausibility)
+            allowed = ~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, rules)
             donor_cells[copy[allowed], block[allowed]] = donors[allowed]
             copy, block = copy[~allowed], block[~allowed]
     if (donor_cells < 0).any():

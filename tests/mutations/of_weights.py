@@ -139,7 +139,7 @@ OF_WEIGHTS = (
         name="imputation: rules are ignored",
         breaks="completed rows break the rules",
         place="data.donors:_drawn",
-        old="~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, plausibility)",
+        old="~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, rules)",
         new="np.ones(len(block), dtype=bool)",
         tests=(DONORS,),
     ),
