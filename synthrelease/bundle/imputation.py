@@ -55,14 +55,12 @@ def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
-def files_anew(
-    part: ImputationPart, files: Mapping[str, bytes], old_bundle: BundleTable, new_bundle: BundleTable
-) -> dict[str, bytes]:
+def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
     """Return the file of the copies for a rewritten bundle, under its new name, with or without the column `synthetic`."""
-    if part.file(old_bundle) not in files:
+    if part.file(old) not in files:
         return {}
-    content = files[part.file(old_bundle)]
-    return {part.file(new_bundle): relabelled(content, marked=old_bundle.synthetic_column, mark=new_bundle.synthetic_column)}
+    content = files[part.file(old)]
+    return {part.file(new): relabelled(content, marked=old.synthetic_column, mark=new.synthetic_column)}
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:

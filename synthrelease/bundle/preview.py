@@ -146,12 +146,9 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
         card = card.model_copy(update={"published": old.card.published})
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     transformation = Transformation(schema=spec.schema, binnings=binnings)
+    earlier = read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1]))
     rows = AcceptedRows(
-        table=replace(
-            read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1])),
-            weights=None,
-            marked=spec.bundle.synthetic_column,
-        ),
+        table=replace(earlier, weights=None, marked=spec.bundle.synthetic_column),
         transformation=transformation,
         columns=old.columns,
         rules=spec.synthetic.merge(transformation),

@@ -117,14 +117,8 @@ def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedCha
     )
 
 
-def _row(release: EarlierPart) -> tuple[str, str, str, str, str]:
-    person = "not promised" if release.person_epsilon_exact is None else exact_epsilon(release.person_epsilon_exact)
-    erratum = " (erratum)" if release.corrects is not None else ""
-    changed = " ".join(release.changed) or "Bins and rules are the same."
-    return (
-        f"{release.title}, version {release.version}{erratum}",
-        release.published,
-        exact_epsilon(release.epsilon_exact),
-        person,
-        changed,
-    )
+def _row(part: EarlierPart) -> tuple[str, str, str, str, str]:
+    person = "not promised" if part.person_epsilon_exact is None else exact_epsilon(part.person_epsilon_exact)
+    erratum = " (erratum)" if part.corrects is not None else ""
+    change = " ".join(part.changed) or "Bins and rules are the same."
+    return (f"{part.title}, version {part.version}{erratum}", part.published, exact_epsilon(part.epsilon_exact), person, change)

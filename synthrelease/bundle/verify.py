@@ -68,9 +68,7 @@ def verify_bundle(
     """
     for path, role in ((public_key, "the publisher's key"), (commitment, "a commitment")):
         if path is not None:
-            check_from_elsewhere(
-                Path(path), [other_folder for other_folder in map(Path, (folder, *earlier)) if other_folder.is_dir()], role
-            )
+            check_from_elsewhere(Path(path), [other for other in map(Path, (folder, *earlier)) if other.is_dir()], role)
     earlier_releases = [(Path(other_folder), read_files(Path(other_folder))) for other_folder in earlier]
     files = read_files(Path(folder))
     try:
