@@ -134,9 +134,7 @@ def measure_agreements(
     )
 
 
-def measure_sums(
-    counts: Counts, requested: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0
-) -> tuple[NoisySum, ...]:
+def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0) -> tuple[NoisySum, ...]:
     """Measure every sum. A sum has its own noise, or shares one noise vector with the successive sums of its group.
 
     Parameters
@@ -144,10 +142,10 @@ def measure_sums(
     apart : the number of rows in rare bins; each adds the middle score to every sum.
     """
     marginals = lattice(counts)
-    exact = np.array([_total(scored, counts, marginals) + apart * _MIDDLE for scored in requested], dtype=np.int64)
+    exact = np.array([_total(scored, counts, marginals) + apart * _MIDDLE for scored in asked], dtype=np.int64)
     measured: list[NoisySum] = []
-    while len(measured) < len(requested):
-        group = requested[len(measured) : len(measured) + requested[len(measured)].together]
+    while len(measured) < len(asked):
+        group = asked[len(measured) : len(measured) + asked[len(measured)].together]
         noise = discrete_laplace if len(group) == 1 else one_noise
         noisy = noise(
             exact[len(measured) : len(measured) + len(group)],

@@ -51,9 +51,7 @@ class CountingQueries(Generator):
         columns. Example: `marginal = [2, 3]`.
     """
 
-    no_draft: ClassVar[str] = (
-        "The numbers of queries and iterations need tuning in a rehearsal, so a draft does not use this generator."
-    )
+    no_draft = "The numbers of queries and iterations need tuning in a rehearsal, so a draft does not use this generator."
     queries: int = Field(ge=1, le=100_000)
     iterations: int = Field(ge=1, le=10_000)
     inner_updates: int = Field(default=25, ge=1, le=1000)

@@ -206,9 +206,7 @@ class NestedGenerator(MarginalsGenerator):
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
         """Return the noise of each table. The model matches tables of areas without a prior."""
         noises = super().count_noise(layout, charge)
-        return {
-            columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()
-        }
+        return {table: replace(noise, prior=0.0) if self.level_of(table, layout) else noise for table, noise in noises.items()}
 
     def same_measurements(self, other: Generator) -> bool:
         alike = isinstance(other, NestedGenerator) and (self.chain, self.wanted) == (other.chain, other.wanted)

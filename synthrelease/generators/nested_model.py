@@ -98,13 +98,11 @@ def combined(tables: Iterable[AreaTable]) -> tuple[AreaTable, ...]:
 def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
     if len(tables) == 1:
         return tables[0]
-    is_empty = np.any([table.variance == 0 for table in tables], axis=0)
-    precisions = [1 / np.where(is_empty, 1.0, table.variance) for table in tables]
+    empty = np.any([table.variance == 0 for table in tables], axis=0)
+    precisions = [1 / np.where(empty, 1.0, table.variance) for table in tables]
     total = np.sum(precisions, axis=0)
     values = np.sum([table.values * precision for table, precision in zip(tables, precisions, strict=True)], axis=0) / total
-    return AreaTable(
-        columns=tables[0].columns, values=np.where(is_empty, 0.0, values), variance=np.where(is_empty, 0.0, 1 / total)
-    )
+    return AreaTable(columns=tables[0].columns, values=np.where(empty, 0.0, values), variance=np.where(empty, 0.0, 1 / total))
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:

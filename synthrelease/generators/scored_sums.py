@@ -174,9 +174,7 @@ class ScoredSum:
                 return
         if self.own_values_of:
             if not self.ends[0] < self.ends[1]:
-                yield Mistake(
-                    field="sums", expected="limits that distinguish rows", found=f"one value for all rows in {self.text}"
-                )
+                yield Mistake("sums", "limits that distinguish rows", f"one value for all rows in {self.text}")
         elif not np.ptp(self.scores(layout)):
             yield Mistake(field="sums", expected="scores that differ", found=f"one score for all rows in {self.text}")
 
