@@ -197,11 +197,9 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
         log_inverse = -_ln(stop_probability)
         rho = decimal_of(one_round.rho)
         middle = 2 * (rho * log_inverse).sqrt() - rho if rho <= log_inverse else log_inverse
-        log_mean = _ln(Fraction(mean_rounds(shape, stop_probability)))
+        log_k = _ln(Fraction(mean_rounds(shape, stop_probability)))
     return RenyiCurve(
-        rho=one_round.rho,
-        constant=(1 + shape) * (Fraction(middle) + SLACK),
-        log_mean=max(Fraction(0), Fraction(log_mean)) + SLACK,
+        rho=one_round.rho, constant=(1 + shape) * (Fraction(middle) + SLACK), log_mean=max(Fraction(0), Fraction(log_k)) + SLACK
     )
 
 
