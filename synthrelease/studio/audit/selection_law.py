@@ -112,14 +112,12 @@ class FinitePairs:
         above, below = ratio.numerator, ratio.denominator
         largest_ratios = np.zeros((parts + 1, parts + 1))
         pairs = 0
-        for weights_of_one in weights:
-            close = (weights_of_one * below <= weights * above).all(axis=1) & (weights * below <= weights_of_one * above).all(
-                axis=1
-            )
+        for of_one in weights:
+            close = (of_one * below <= weights * above).all(axis=1) & (weights * below <= of_one * above).all(axis=1)
             neighbours = weights[close]
             pairs += len(neighbours)
-            ratios = (weights_of_one[:-1] / neighbours[:, :-1]).max(axis=1)
-            np.maximum.at(largest_ratios, (parts - weights_of_one[-1], parts - neighbours[:, -1]), ratios)
+            ratios = (of_one[:-1] / neighbours[:, :-1]).max(axis=1)
+            np.maximum.at(largest_ratios, (parts - of_one[-1], parts - neighbours[:, -1]), ratios)
         # fractions with denominators up to `parts` are so far apart that a double determines its fraction
         largest = {
             (int(a), int(b)): Fraction(largest_ratios[a, b]).limit_denominator(parts)

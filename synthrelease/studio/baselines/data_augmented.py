@@ -118,17 +118,15 @@ class DataAugmented:
         first, again = self._steps
         steps = [first, *[again] * (self.sweeps if again else 0)]
         shares = {id(step): step.table.posterior(generator) for sweep in (first, again) for step in sweep.values()}
-        rows_to_draw = np.arange(len(self._groups))
+        unknown = np.arange(len(self._groups))
         for _ in range(_TRIES):
             for sweep in steps:
                 for column, step in sweep.items():
-                    columns[column][rows_to_draw] = self._draw(
-                        step, columns, rows_to_draw, shares[id(step)], masked[column], generator
-                    )
+                    columns[column][unknown] = self._draw(step, columns, unknown, shares[id(step)], masked[column], generator)
             if self.plausibility is None:
                 break
-            rows_to_draw = rows_to_draw[self.plausibility.forbidden([rows[rows_to_draw] for rows in columns])]
-            if not len(rows_to_draw):
+            unknown = unknown[self.plausibility.forbidden([rows[unknown] for rows in columns])]
+            if not len(unknown):
                 break
         return columns
 

@@ -763,9 +763,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
         agreed = f"{{ by = {toml(by)}, on = {day} }}"
         if not which:
             paths = [
-                ("criteria", position, "agreed")
-                for position, criterion in enumerate(start.spec.criteria)
-                if not criterion.agreed
+                ("criteria", index, "agreed") for index, criterion in enumerate(start.spec.criteria) if not criterion.agreed
             ]
             return {"acceptance": [Edit(path=path, toml=agreed) for path in paths]}
     path: Path_ = ("criteria", _place_of(start.spec, which))

@@ -625,11 +625,7 @@ class Desk:
         elif control == "save":
             controls = dict.fromkeys(_control_of(field_name) for field_name in saved if field_name in typed)
             done = controls.keys() - set(BY_BUTTON)
-            steps = {
-                typed_at: self._step(name, typed_at, self._values(name, typed_at, saved))
-                for typed_at in controls
-                if typed_at in done
-            }
+            steps = {part: self._step(name, part, self._values(name, part, saved)) for part in controls if part in done}
             self.files.edit(seen, steps)
         elif (action := self._action(name, control, seen, self._values(name, control, saved) | {"value": value})) is not None:
             answer = action()

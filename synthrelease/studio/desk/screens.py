@@ -374,9 +374,10 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
-    alone = look["yardstick"]["independent"]
+    yardstick = look["yardstick"]
+    alone = yardstick["independent"]
     values = {
-        "the two halves of the public file": look["yardstick"]["perfect"],
+        "the two halves of the public file": yardstick["perfect"],
         "this draft": look["figure"],
         "independent columns": alone,
     }

@@ -980,12 +980,7 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
 
 
 def bring_back(
-    spec: ReleaseSpec,
-    configuration: Mapping[str, Any],
-    acceptance: Mapping[str, Any],
-    file: PublicFile,
-    source: str,
-    kind: Kind,
+    spec: ReleaseSpec, configuration: Mapping[str, Any], accepted: Mapping[str, Any], file: PublicFile, source: str, kind: Kind
 ) -> tuple[list[Edit], list[Edit]]:
     """Return the changes to the configuration and to the acceptance file that add a column of the public file.
 
@@ -995,7 +990,7 @@ def bring_back(
     Parameters
     ----------
     spec : the specification.
-    configuration, acceptance : contents of the two files.
+    configuration, accepted : contents of the two files.
     file : the public file.
     source : name of the column in the file.
     kind : "number", "name" (codes or categories) or "date".
@@ -1027,7 +1022,7 @@ def bring_back(
             terms = [text if _covers_all(text) else f"{text} + {_term(text, name)}" for text in tables]
             edits.append(Edit(path=path, toml=toml(terms)))
     comparing = [index for index, criterion in enumerate(spec.criteria) if "ignored" in type(criterion).model_fields]
-    ignored = {index: [*acceptance["criteria"][index].get("ignored", ()), name] for index in comparing}
+    ignored = {index: [*accepted["criteria"][index].get("ignored", ()), name] for index in comparing}
     return edits, [Edit(path=("criteria", index, "ignored"), toml=toml(names)) for index, names in ignored.items()]
 
 

@@ -346,14 +346,12 @@ def _solved(
 
     table = _constraints(epsilon, price, rounds)
     nothing = np.mean([(1 - chance) ** rounds for chance in chances], axis=0)
-    programme = linprog(
-        nothing, A_ub=table, b_ub=np.zeros(len(table)), A_eq=np.ones((1, len(rounds))), b_eq=[1.0], method="highs"
-    )
-    if not programme.success:
+    result = linprog(nothing, A_ub=table, b_ub=np.zeros(len(table)), A_eq=np.ones((1, len(rounds))), b_eq=[1.0], method="highs")
+    if not result.success:
         return np.array([]), {}, 1.0
-    used = programme.x > _LEAST
-    shares = {int(value): float(share) for value, share in zip(rounds[used], programme.x[used], strict=True)}
-    return rounds[used], shares, float(programme.fun)
+    used = result.x > _LEAST
+    shares = {int(value): float(share) for value, share in zip(rounds[used], result.x[used], strict=True)}
+    return rounds[used], shares, float(result.fun)
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:

@@ -885,18 +885,15 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
         "If the private table differs from the public file in other ways, the share may be lower.",
     ]
     if divisible.gaussian:
-        sentences.append(
-            f"Tables get Gaussian noise. The loss may exceed epsilon with probability {float(spec.budget.delta):g}."
-        )
+        delta = f"{float(spec.budget.delta):g}"
+        sentences.append(f"Tables get Gaussian noise. The loss may exceed epsilon with probability {delta}.")
     if outcome.chosen.too_many:
         many = outcome.chosen.terms
         sentences.append(
             f"The weights keep their ratios, because tries cannot show the best weight of each of {many} tables and sums."
         )
     elif not outcome.steps:
-        sentences.append(
-            "No other weights were tried, because the time was too short (--minutes) or too few tries gave a table."
-        )
+        sentences += ["No other weights were tried, because the time was too short (--minutes) or too few tries gave a table."]
     if kept := [part.text for part in outcome.chosen.parts if part.kept]:
         sentences.append(f"No criterion tests weighted answers. These tables keep their current budget: {listing(kept)}.")
     names = [criterion.name for criterion in spec.criteria]

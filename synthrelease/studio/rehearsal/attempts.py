@@ -333,9 +333,7 @@ def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> flo
     """
 
     def won(mean: float) -> float:
-        logs = (
-            math.fsum(times_seen * _log(1 - stake + stake * value / mean) for value, times_seen in times) for stake in _STAKES
-        )
+        logs = (math.fsum(seen * _log(1 - stake + stake * value / mean) for value, seen in times) for stake in _STAKES)
         return math.fsum(math.exp(min(log, 700.0)) for log in logs) / len(_STAKES)
 
     mean = math.fsum(times_seen * value for value, times_seen in times) / sum(times_seen for _, times_seen in times)

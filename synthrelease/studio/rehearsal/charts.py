@@ -36,37 +36,31 @@ def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) ->
 
 
 def _intervals(
-    description: str,
-    labels: Sequence[str],
-    bands: Sequence[Sequence[float]],
-    right_end: float,
-    axis: str,
-    limit: float,
-    limit_name: str,
+    title: str, labels: Sequence[str], bands: Sequence[Sequence[float]], end: float, axis: str, limit: float, limit_name: str
 ) -> Markup:
     """Return a chart with one line for each label, the first label on top: an interval with a dot. All lines have the same
     limit.
 
     Parameters
     ----------
-    description : the text for screen readers. The ids in the picture are also derived from this name.
-    bands : for each label the lower end, the dot and the upper end, from 0 to `right_end`.
+    title : the text for screen readers. The ids in the picture are also derived from this name.
+    bands : for each label the lower end, the dot and the upper end, from 0 to `end`.
     axis, limit_name : the texts at the axis and at the limit.
     """
     labels = [shortened(label, LONGEST_LABEL) for label in labels]
     left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - MARGIN, TOP + ROW * len(labels)
 
     def across(value: float) -> float:
-        return left + value / right_end * (right - left)
+        return left + value / end * (right - left)
 
     heights = [bottom - (line + 0.6) / (len(labels) + 0.2) * (bottom - TOP) for line in range(len(labels))]  # from below
     lines = zip(reversed(labels), heights, reversed(bands), strict=True)
     return drawn(
         "intervals.html",
-        key=re.sub(r"[^a-z]+", "-", description.lower()),
-        description=description,
+        key=re.sub(r"[^a-z]+", "-", title.lower()),
+        description=title,
         bands=[(label, y, *map(across, band)) for label, y, band in lines],
-        ticks=[(across(value), text) for value, text in _ticks(right_end)],
+        ticks=[(across(value), text) for value, text in _ticks(end)],
         left=left,
         bottom=bottom,
         axis=axis,

@@ -514,10 +514,7 @@ class NoiselessEntropy(NoNoise, SeededEntropy):
 
 
 def typical_configuration(
-    shortlist: Sequence[int],
-    estimates: Sequence[ShareEstimate],
-    results: Sequence[Sequence[AttemptResult]],
-    thresholds: list[float],
+    shortlist: Sequence[int], shares: Sequence[ShareEstimate], results: Sequence[Sequence[AttemptResult]], limits: list[float]
 ) -> int:
     """Return the configuration to inspect: the configuration that is accepted most often. Among equal configurations, return
     the one whose values are nearest to all thresholds.
@@ -525,12 +522,12 @@ def typical_configuration(
 
     def worst(c: int) -> float:
         ratios = [
-            max((figure / limit for figure, limit in zip(figures, thresholds, strict=True) if limit > 0), default=0.0)
+            max((figure / limit for figure, limit in zip(figures, limits, strict=True) if limit > 0), default=0.0)
             for figures in ([math.inf if figure is None else figure for figure in result.figures] for result in results[c])
         ]
         return float(np.median(ratios)) if ratios else math.inf
 
-    return max(shortlist or range(len(estimates)), key=lambda c: (estimates[c].share, -worst(c)))
+    return max(shortlist or range(len(shares)), key=lambda c: (shares[c].share, -worst(c)))
 
 
 @one_thread

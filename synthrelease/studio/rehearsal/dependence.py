@@ -582,9 +582,9 @@ class _Search:
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
             sizes = tuple(self.sizes[column] for column in columns)
-            prices[columns] = (
-                of_sizes[sizes] if sizes in of_sizes else of_sizes.setdefault(sizes, self._price(columns, present))
-            )
+            if sizes not in of_sizes:
+                of_sizes[sizes] = self._price(columns, present)
+            prices[columns] = of_sizes[sizes]
         return prices
 
     def _present(self) -> _Sharing:

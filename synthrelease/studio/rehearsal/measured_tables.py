@@ -65,10 +65,8 @@ def askable_in_words(spec: ReleaseSpec) -> str:
         advice = "" if divided else f" To publish ask.html and to make the command estimate work, {way}."
         return f"Readers get rows, but no intervals for their answers, because no noisy table is published.{advice}"
     n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
-    held = [
-        {names for table in tables for names in combinations(sorted(table.columns), size)}
-        for size in range(1, min(largest, 3) + 1)
-    ]
+    columns = [sorted(table.columns) for table in tables]
+    held = [{names for names_of in columns for names in combinations(names_of, size)} for size in range(1, min(largest, 3) + 1)]
     parts = [f"{len(held[0])} of {n_columns} single columns"]
     parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []
     parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []

@@ -261,12 +261,8 @@ def rehearse(
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
     public = read_public(source, spec.schema, spec.input, spec.raw, spec.unit)
     table = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(source, spec, public))
-    about = {
-        "format": "2",
-        "specification": spec.digest,
-        "data": table.sha256,
-        "seed": "" if request.seed is None else str(request.seed),
-    }
+    seed = "" if request.seed is None else str(request.seed)
+    about = {"format": "2", "specification": spec.digest, "data": table.sha256, "seed": seed}
     _make_folder(out)
     with open_store(out / STORE, about) as store:
         trials = Trials(spec=spec, counts=public, priors=read_priors(spec), seed=int(store.about["seed"]))
@@ -398,9 +394,7 @@ class _Course:
     ) -> Proposal | None:
         """Return the advice on rounds and generation budget. Adds the attempts at other budgets to `budgets`."""
         offers = {
-            generation: first_offer(self.spec, generation, shortlist, results, aim)
-            for generation, results in by_budget.items()
-            if results
+            budget: first_offer(self.spec, budget, shortlist, results, aim) for budget, results in by_budget.items() if results
         }
         for generation in more_budgets(offers.values(), self.spec.generation_budget):
             by_budget[generation] = self._budget(shortlist, generation)
@@ -432,9 +426,7 @@ class _Course:
         evidence = [FitEvidence(**fit) for pair in sorted(seen) for fit in seen[pair]]
         return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
 
-    def _kept(
-        self, phase: str, task: str, action: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]
-    ) -> dict[int, Any]:
+    def _kept(self, phase: str, task: str, run: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Return the results of the numbered runs of a task. Missing results are computed as long as there is time."""
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
@@ -442,7 +434,7 @@ class _Course:
         def keep(result: tuple[int, Any]) -> None:
             self.store.keep(task, *result)
 
-        numbered = ((action, number, inputs) for number, inputs in missing.items())
+        numbered = ((run, number, inputs) for number, inputs in missing.items())
         outcomes |= dict(self._run_all(phase, _numbered, numbered, self.deadline, total=len(missing), keep=keep))
         return {number: outcome for number, outcome in sorted(outcomes.items()) if number in arguments}
 

@@ -139,12 +139,8 @@ other differences.
 def describe(configuration: Configuration) -> str:
     """Return a line that describes a configuration by the settings in which the configurations differ."""
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
-    columns = configuration.transformation.schema.by_name
-    bins = [
-        f"{words(name)} {words(chosen)}"
-        for name, chosen in configuration.transformation.choice.items()
-        if len(columns[name].alternatives) > 1
-    ]
+    columns, choice = configuration.transformation.schema.by_name, configuration.transformation.choice
+    bins = [f"{words(name)} {words(chosen)}" for name, chosen in choice.items() if len(columns[name].alternatives) > 1]
     projection = configuration.projection.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True)
     parts = [
         configuration.generator.family,

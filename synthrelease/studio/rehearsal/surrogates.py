@@ -578,32 +578,26 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
 
 
 def _published(
-    path: str,
-    table: FactTable,
-    units: Mapping[str, Units],
-    bands: tuple[Band, ...],
-    rows: Mapping[tuple[Band, ...], np.ndarray],
+    path: str, fact: FactTable, units: Mapping[str, Units], bands: tuple[Band, ...], rows: Mapping[tuple[Band, ...], np.ndarray]
 ) -> PublishedFigures:
     """Arrange the rows, one for each combination of bands, in an array with an axis for each banded column. Raises Unexpected
     if a combination has no row.
     """
-    given_bands = []
-    for axis, name in enumerate(table.given):
+    given = []
+    for axis, name in enumerate(fact.given):
         bands_named = dict.fromkeys(combination[axis] for combination in rows)
-        given_bands.append(tuple(sorted([*bands_named, *units[name].without(bands_named)], key=lambda band: band.ranges)))
-        if len(given_bands[-1]) > MAX_BANDS:
+        given.append(tuple(sorted([*bands_named, *units[name].without(bands_named)], key=lambda band: band.ranges)))
+        if len(given[-1]) > MAX_BANDS:
             raise Unexpected(f"at most {MAX_BANDS} bands of {name!r}", "more", place="given")
-    sizes = [len(choices) for choices in given_bands]
+    sizes = [len(choices) for choices in given]
     if prod(sizes) > MAX_COMBINATIONS:
         raise Unexpected(f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}", place="given")
-    absent = [combination for combination in product(*given_bands) if combination not in rows]
+    absent = [combination for combination in product(*given) if combination not in rows]
     if absent:
         further = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
         raise Unexpected("a row for every combination", f"none for {_words(absent[0])}{further}", place="rows")
-    figures = np.array([rows[combination] for combination in product(*given_bands)]).reshape(*sizes, -1)
-    return PublishedFigures(
-        path=path, of=table.of, given=table.given, given_bands=tuple(given_bands), bands=bands, figures=figures
-    )
+    figures = np.array([rows[combination] for combination in product(*given)]).reshape(*sizes, -1)
+    return PublishedFigures(path=path, of=fact.of, given=fact.given, given_bands=tuple(given), bands=bands, figures=figures)
 
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:

@@ -414,14 +414,11 @@ def standardised_difference(original: np.ndarray, synthetic: np.ndarray, origina
         return np.where(original_se > 0, np.abs(original - synthetic) / original_se, np.nan)
 
 
+_CONFIDENCE = 0.95
+
+
 def compare_regressions(
-    public: PublicTable,
-    copies: Sequence[Counts],
-    *,
-    target: str,
-    features: Sequence[str],
-    rule: Rule = "partial",
-    confidence: float = 0.95,
+    public: PublicTable, copies: Sequence[Counts], *, target: str, features: Sequence[str], rule: Rule = "partial"
 ) -> RegressionComparison:
     """Return the comparison of a linear regression of `target` on `features` and an intercept (least squares), on the original
     and on M synthetic copies.
@@ -456,15 +453,15 @@ def compare_regressions(
             float(np.mean([copy.total for copy in copies])) / public.n,
         )
         estimates, errors = combined.estimate, np.sqrt(combined.total_variance)
-        interval = combined.interval(confidence)
+        interval = combined.interval(_CONFIDENCE)
     else:
-        estimates, errors, interval = lines[0].estimates, lines[0].standard_errors, lines[0].interval(confidence)
+        estimates, errors, interval = lines[0].estimates, lines[0].standard_errors, lines[0].interval(_CONFIDENCE)
     return RegressionComparison(
         original=original,
         estimates=estimates,
         standard_errors=errors,
         interval=interval,
-        interval_overlap=interval_overlap(original.interval(confidence), interval),
+        interval_overlap=interval_overlap(original.interval(_CONFIDENCE), interval),
         standardised_difference=standardised_difference(original.estimates, estimates, original.standard_errors),
     )
 
