@@ -337,12 +337,10 @@ class SeriesTable(SpecTable):
             yield "corrects and reason must be set together"
         needed = {"first": self.first, "year": self.year, "epsilon": self.epsilon}
         if self.years is None:
-            stated_fields = [name for name, value in needed.items() if value is not None]
-            stated_fields += [
-                name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)
-            ]
-            if stated_fields:
-                yield f"{stated_fields[0]} belongs to a plan over years, so the table also needs years"
+            fields = [name for name, value in needed.items() if value is not None]
+            fields += [name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)]
+            if fields:
+                yield f"{fields[0]} belongs to a plan over years, so the table also needs years"
             return
         if missing := [name for name, value in needed.items() if value is None]:
             yield f"a plan over years also needs {missing[0]}"

@@ -588,9 +588,7 @@ def _stated_numbers(
     return dict(numbers)
 
 
-def _atoms(
-    inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None
-) -> tuple[IntervalBin, ...]:
+def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None) -> tuple[IntervalBin, ...]:
     """Return the atomic bins between the inner edges. The first and the last bin reach to the bounds.
 
     The representative value of a bin is its middle. With a grid, it is the grid value that lies in the bin and is nearest to
