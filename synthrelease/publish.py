@@ -303,12 +303,8 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
     """Return the facts about the release that the ledger stores, including the piece of a split register."""
-    run = ChargedRun(
-        domain=spec.exact_domain,
-        year=spec.year,
-        cap=None if spec.options.scout is None else spec.options.scout.cap,
-        key=spec.unit.key,
-    )
+    scout = spec.options.scout
+    run = ChargedRun(domain=spec.exact_domain, year=spec.year, cap=None if scout is None else scout.cap, key=spec.unit.key)
     if piece is None:
         return run
     split = Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register)

@@ -143,9 +143,7 @@ class CellCount:
         digits : the bins of each column.
         """
         complete = rows_with_bins(digits)
-        parts = packed_from(
-            self._layout, [np.maximum(column.of_text, 0) for column in digits], [column.codes for column in digits]
-        )
+        parts = packed_from(self._layout, [np.maximum(digit.of_text, 0) for digit in digits], [digit.codes for digit in digits])
         parts = parts if complete is None else [in_a_row([part[complete]]) for part in parts]
         if self._dense is not None:
             np.add.at(self._dense, parts[0], 1)

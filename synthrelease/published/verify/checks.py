@@ -176,9 +176,7 @@ def read_files(folder: Path) -> Files:
             elif sum(entry.stat().st_size for entry in entries) > MAX_BYTES:
                 problem = "the files of this folder have more than 4 GB, which is too much"
             else:
-                contents = {
-                    entry.name: OnDisk.of(entry) if entry.stat().st_size > HELD else entry.read_bytes() for entry in entries
-                }
+                contents = {file.name: OnDisk.of(file) if file.stat().st_size > HELD else file.read_bytes() for file in entries}
         except OSError as error:
             problem = f"a file cannot be read ({error.strerror})"
     if problem:
