@@ -360,7 +360,7 @@ def bound(
     else:
         query_read, given_read = parse_condition(query, published), parse_condition(given, published)
         minus_read = None if minus is None else parse_condition(minus, published)
-        measure = _Measure(knowledge, mean, given_read, query_read, minus_read)
+        measure = _Measure(knowledge, mean, given_read, query_read, minus_read, None)
     file_range, binned = measure.range(), measure.binned()
     kept_rows = knowledge.kept
     rows = kept_rows.in_words(RISK * (1 - confidence))
@@ -474,15 +474,9 @@ class _Measure:
     slot, counted from 0."""
 
     def __init__(
-        self,
-        knowledge: Knowledge,
-        mean: str | None,
-        given: Condition,
-        query: Condition,
-        minus: Condition | None,
-        slot: int | None = None,
+        self, known: Knowledge, mean: str | None, given: Condition, query: Condition, minus: Condition | None, slot: int | None
     ):
-        self.knowledge, self.release, self.place = knowledge, knowledge.release, slot
+        self.knowledge, self.release, self.place = known, known.release, slot
         self.mean, self.given, self.query, self.minus = mean, given, query, minus
         self.kind = "mean" if mean else "share" if given.rule or slot is not None else "count"
         if mean is not None:
