@@ -43,15 +43,13 @@ if TYPE_CHECKING:
 ESTIMATED_LEVEL = 0.95
 
 
-def estimates_part(
-    document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
-) -> EstimatesPart | None:
+def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
     """Return the part of release.json on estimates. Return None if the number of measurements before the release was not
     limited, because then nothing is estimable.
 
     Parameters
     ----------
-    measured : the content of measurements.json.
+    tables : the content of measurements.json.
     not_a_sample : the reasons why there is no interval for a population. With None, the function returns the part as version
         1.0.0 wrote it.
 
@@ -59,7 +57,7 @@ def estimates_part(
     ------
     Unexpected : when the measurements have another format than synthrelease writes.
     """
-    release = replace(with_tables(document, measured), not_a_sample=tuple(not_a_sample or ()))
+    release = replace(with_tables(document, tables), not_a_sample=tuple(not_a_sample or ()))
     if release.measurements is None or measured_times(release, None) is None:
         return None
     return EstimatesPart(

@@ -77,9 +77,7 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
     for number, copy in enumerate(copies, start=1):
         for start in range(0, len(flags), ROWS_PER_BATCH):
             batch = slice(start, start + ROWS_PER_BATCH)
-            texts = [
-                map(labels.__getitem__, bins[batch].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
-            ]
+            texts = [map(names.__getitem__, bins[batch].tolist()) for names, bins in zip(table.labels, copy.bins, strict=True)]
             ids = range(start + 1, start + 1 + len(flags[batch]))
             marks = [[MARK] * len(ids)] if table.marked else []
             writer.writerows(zip([number] * len(ids), ids, flags[batch], *texts, *marks, strict=True))

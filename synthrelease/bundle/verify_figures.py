@@ -259,9 +259,7 @@ def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
 
 def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:
     for column, measured, into in zip(columns, labels, released, strict=False):
-        if any(
-            label in column.labels and column.labels.index(label) != index for label, index in zip(measured, into, strict=True)
-        ):
+        if any(name in column.labels and column.labels.index(name) != new for name, new in zip(measured, into, strict=True)):
             yield f"column {column.name!r}: a measured bin belongs to a released bin with another label"
         if set(into) != set(range(len(column.labels))) or (column.ordered and into != sorted(into)):
             yield f"column {column.name!r}: its measured bins are in another order than the released bins, or omit one"

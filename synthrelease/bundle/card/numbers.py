@@ -39,22 +39,8 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 def environment() -> Environment:
     """Return the Jinja environment of the templates, with the filters of this module."""
     loaded = templates(FOLDER, __file__)
-    filters = [
-        paragraphs,
-        link,
-        plain,
-        sentence,
-        md,
-        md_paragraphs,
-        markdown,
-        called,
-        r,
-        ascii_line,
-        stata_comment,
-        xml,
-        bullet,
-    ]
-    loaded.filters |= {filter_.__name__: filter_ for filter_ in filters}
+    named = [paragraphs, link, plain, sentence, md, md_paragraphs, markdown, called, r, ascii_line, stata_comment, xml, bullet]
+    loaded.filters |= {filter_.__name__: filter_ for filter_ in named}
     loaded.filters |= {"json": json.dumps, "repr": repr, "words": words}
     loaded.globals["n"] = sys.modules[__name__]
     return loaded
