@@ -187,11 +187,7 @@ def _in_words(
         f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} ({exact.values[place]:g})" for place in places
     ]
     sensitivity = f"the sensitivity is {recorded.sensitivity:g} ({float(exact.bound) * exact.unit:g})"
-    return (
-        f"beside {world.in_words(synthetic)}, "
-        + ", ".join([*figures, sensitivity])
-        + " (by the second formula, audit/exact.py)"
-    )
+    return f"beside {world.in_words(synthetic)}, {', '.join([*figures, sensitivity])} (by the second formula, audit/exact.py)"
 
 
 @dataclass(frozen=True, kw_only=True)

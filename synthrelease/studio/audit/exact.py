@@ -1,7 +1,7 @@
 """Compute the value of every criterion from its definition, in whole numbers: a second, slow and obvious implementation.
 
 A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, the rows of a root are its
-members, or the pairs of its members. So a table of records is first counted by its rows (`RowsOfRecords`). Each function takes
+members, or the pairs of its members. So a table of records is first counted by its rows (`RowCounts`). Each function takes
 all private tables at once, as counts of every distinct row, and one synthetic table. The function returns numerators and one
 denominator, so that comparisons of values and of differences are exact. This module uses no code of releases. In docstrings,
 "bound" is the bound on the sensitivity of the value.
@@ -71,7 +71,7 @@ class ExactFigures:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RowsOfRecords:
+class RowCounts:
     """The distinct rows that the records of a world can have.
 
     Attributes
@@ -117,14 +117,14 @@ class RowsOfRecords:
 
 
 @lru_cache(maxsize=8)
-def rows_of(world: World, of: str | None) -> RowsOfRecords:
+def rows_of(world: World, of: str | None) -> RowCounts:
     """Return the rows of the records. If `of` is given, return the rows of the members of the records instead."""
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
         columns = {}
         for name, values, size in zip(world.layout.columns, bins, world.layout.sizes, strict=True):
             columns[name] = np.where((values == size - 1) & (name in world.missing), _MISSING, values)
-        return RowsOfRecords(world=world, columns=columns, made=np.eye(world.layout.n_cells, dtype=np.int64))
+        return RowCounts(world=world, columns=columns, made=np.eye(world.layout.n_cells, dtype=np.int64))
     of_cells = {cell: [tuple(row.items()) for row in rows_of_root(world, cell, of)] for cell in world.cells}
     distinct = list(dict.fromkeys(row for rows in of_cells.values() for row in rows))
     counts = np.zeros((world.layout.n_cells, len(distinct)), dtype=np.int64)
@@ -135,7 +135,7 @@ def rows_of(world: World, of: str | None) -> RowsOfRecords:
         name: np.array([_MISSING if (value := dict(row)[name]) is None else value for row in distinct])
         for name, _ in distinct[0]
     }
-    return RowsOfRecords(world=world, columns=columns, made=counts)
+    return RowCounts(world=world, columns=columns, made=counts)
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
@@ -178,7 +178,7 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
 # Exact criterion values of tables of rows.
 
 
-def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n (theory 3.1, absolute
     marginal error).
     """
@@ -187,7 +187,7 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.n
     return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
 
 
-def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max |sum w (R - S)| over the cells of tables, divided by sum w S, with w the value of a column; bound max w / sum
     w S (theory 3.20, weighted marginal error). The result is void if no synthetic row has a weight.
     """
@@ -202,7 +202,7 @@ def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.n
 
 
 def _sub_tables(
-    criterion: MarginalCriterion, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+    criterion: MarginalCriterion, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the (n_tables, n_cells) absolute differences |r - s| of every sub-table that a criterion compares."""
     names = list(rows.columns)
@@ -224,7 +224,7 @@ def _sub_tables(
         yield np.abs((tables - synthetic) @ member)
 
 
-def mean_distance(criterion: MeanMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return the mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
     n = max(1, int(synthetic.sum()))
     moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)]
@@ -232,7 +232,7 @@ def mean_distance(criterion: MeanMarginalError, rows: RowsOfRecords, tables: np.
 
 
 def quantile_distance(
-    criterion: QuantileMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+    criterion: QuantileMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
     """Return the least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d;
     bound 1/n.
@@ -243,7 +243,7 @@ def quantile_distance(
     return ExactFigures(numerators=moved[least - 1], denominator=2 * n, bound=Fraction(1, n))
 
 
-def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def relative(criterion: RelativeMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
 
     Theory 3.2, relative marginal error.
@@ -265,16 +265,14 @@ def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.n
     return ExactFigures(numerators=worst, denominator=common * clip.denominator, bound=bound)
 
 
-def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
+def _single_bins(rows: RowCounts) -> list[np.ndarray]:
     """Return an (n_rows,) indicator of every bin of every column, including the bins of missing values. The indicator is 1 for
     rows in the bin.
     """
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
-def conditional_mean(
-    criterion: ConditionalMean, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
-) -> ExactFigures:
+def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
@@ -295,7 +293,7 @@ def conditional_mean(
     return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)
 
 
-def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
+def _groups(criterion: InGroups, rows: RowCounts) -> list[np.ndarray]:
     """Return an (n_rows,) indicator for every group of `by`, and for all rows if `overall`. The indicator is 1 for rows of the
     group with a value of the column.
     """
@@ -305,7 +303,7 @@ def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
 
 
 def conditional_median(
-    criterion: ConditionalMedian, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+    criterion: ConditionalMedian, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
     """Return max of B - q n_g and A - (1 - q) n_g over groups and quantiles, divided by n; bound 1/n (theory 3.11, conditional
     medians). A group has n_g rows. B of them lie more than `within` bins below the quantile of the synthetic rows, and A of
@@ -328,21 +326,19 @@ def conditional_median(
     return ExactFigures(numerators=worst, denominator=common * n, bound=Fraction(1, n), void=void)
 
 
-def proportions(
-    criterion: DifferenceInProportions, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
-) -> ExactFigures:
+def proportions(criterion: DifferenceInProportions, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
     return _shares(criterion, rows, tables, synthetic, [rows.in_bins(criterion.column, criterion.bins)])
 
 
-def kolmogorov(criterion: KolmogorovDistance, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def kolmogorov(criterion: KolmogorovDistance, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return max |a_gt - p_gt n_g| / m_g over groups and values t; bound 1 / min m_g (theory 3.14, Kolmogorov distance)."""
     values = rows.columns[criterion.column]
     return _shares(criterion, rows, tables, synthetic, [values <= t for t in np.unique(values)])
 
 
 def _shares(
-    criterion: InGroups, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
+    criterion: InGroups, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
     """Return the largest error of the share of an event in a group, over all groups and events. An event is an (n_rows,)
     indicator of rows. One record changes the value of a group of m_g rows by at most 1 / m_g.
@@ -359,7 +355,7 @@ def _shares(
     return ExactFigures(worst, common, Fraction(1, max(1, min(sizes))), void=min(sizes) == 0)
 
 
-def faithfulness(criterion: Faithfulness, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def faithfulness(criterion: Faithfulness, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return 1 - matching / n; bound 1/n (theory 3.6, faithfulness). The largest matching is the minimum over sets A of
     original cells of (rows outside A + synthetic rows similar to A), by Koenig's theorem.
     """
@@ -388,7 +384,7 @@ def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b:
 
 
 def prediction(
-    criterion: RegressionPrediction, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
+    criterion: RegressionPrediction, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
 ) -> ExactFigures:
     """Return |MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
 
@@ -411,7 +407,7 @@ def prediction(
     return ExactFigures(np.abs(sums), n * common, widest / n, void=not synthetic.any())
 
 
-def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return |sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
 
     Theory 3.4, one-step regression.
@@ -434,7 +430,7 @@ def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarr
     return ExactFigures(np.abs(sums), n * common, bound, unit=1 / math.sqrt(variance))
 
 
-def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return |sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
 
     For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
@@ -461,7 +457,7 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
     return ExactFigures(np.abs(sums), m * common, widest / m, unit=deviation)
 
 
-def _points(rows: RowsOfRecords, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
+def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """Return, for every distinct row, the feature, the target, and 1 if the row has both, otherwise 0."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
@@ -472,7 +468,7 @@ def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, 
     return tables @ np.array([int(number * common) for number in numbers]), common
 
 
-def _least_squares(rows: RowsOfRecords, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
+def _least_squares(rows: RowCounts, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
     """Return intercept and slope of the least squares line of a synthetic table; slope 0 if the feature is constant."""
     n, feature, target = max(1, int(synthetic.sum())), rows.numbers("a"), rows.numbers("b")
     a, b = (Fraction(int(synthetic @ values), n) for values in (feature, target))

@@ -202,9 +202,7 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
     generator.measure(world.private(codes, [charge], recorder), charge)
     if any(_WHOLE % scale for scale in recorder.scales):
         raise ValueError(f"expected scales of noise that divide {_WHOLE}, found {recorder.scales}")
-    return np.concatenate(
-        [answer * int(_WHOLE / scale) for answer, scale in zip(recorder.values, recorder.scales, strict=True)]
-    )
+    return np.concatenate([value * int(_WHOLE / scale) for value, scale in zip(recorder.values, recorder.scales, strict=True)])
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
