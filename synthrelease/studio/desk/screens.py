@@ -374,13 +374,9 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
-    yardstick = look["yardstick"]
-    alone = yardstick["independent"]
-    values = {
-        "the two halves of the public file": yardstick["perfect"],
-        "this draft": look["figure"],
-        "independent columns": alone,
-    }
+    stick = look["yardstick"]
+    alone = stick["independent"]
+    values = {"the two halves of the public file": stick["perfect"], "this draft": look["figure"], "independent columns": alone}
     nothing = alone is not None and alone <= criterion.threshold and not explain(criterion).asks_single_columns
     return {
         "marks": pictures().marks(criterion.threshold, *values.values(), bad=nothing),
@@ -615,11 +611,7 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
     context: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
     if held is None:
         return context
-    return context | {
-        "bins": len(held.rows),
-        "beyond": sum(rows < off for rows in held.rows),
-        "smallest": f"{min(held.rows):,}",
-    }
+    return context | {"bins": len(held.rows), "beyond": sum(n < off for n in held.rows), "smallest": f"{min(held.rows):,}"}
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:

@@ -512,11 +512,7 @@ def chosen_columns(
 
 
 def _ties(
-    sources: Sequence[str],
-    columns: Sequence[ColumnDraft],
-    batches: Iterable[Mapping[str, Texts]],
-    n_rows: int,
-    important: Collection[str],
+    sources: list[str], columns: Sequence[ColumnDraft], parts: Iterable[Mapping[str, Texts]], n: int, important: Collection[str]
 ) -> list[list[float]]:
     """Return two numbers for each column of the file. The first is its strongest association with an important column, or 0 if
     no association is strong. The second is its mean association with its most associated columns. Both are multiplied by minus
@@ -525,10 +521,10 @@ def _ties(
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
     rows: dict[str, list[str | None]] = {source: [] for source in sources}
-    for batch in batches:  # rows are taken from the whole file, because neighbouring rows are often similar
+    for batch in parts:  # rows are taken from the whole file, because neighbouring rows are often similar
         for source in sources:
             texts = batch[source]
-            rows[source] += map([*texts.texts].__getitem__, texts.codes[:: -(-n_rows // LOOKED_AT)].tolist())
+            rows[source] += map([*texts.texts].__getitem__, texts.codes[:: -(-n // LOOKED_AT)].tolist())
     groups = np.stack([_grouped(rows[source], missing[source], source in numbers) for source in sources])
     strengths, filled = _strengths(groups), (groups >= 0).mean(axis=1)
     with_important = strengths[[place for place, source in enumerate(sources) if source in important]].max(axis=0, initial=0.0)

@@ -142,11 +142,9 @@ def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknow
 
 def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
     """Return the (n_rows,) numbers of each column that may be computed; NaN if a row has no number."""
-    numeric = {source: column for source, column in answers.items() if column.are_numbers and not column.entry.labels}
-    sources = [
-        source for source, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)
-    ]
-    return {source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source]] for source in sources}
+    numeric = {name: column for name, column in answers.items() if column.are_numbers and not column.entry.labels}
+    sources = [name for name, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)]
+    return {name: np.array([*map(float, rows.texts[name]), np.nan])[rows.codes[name]] for name in sources}
 
 
 def _unit(column: Answers) -> float:

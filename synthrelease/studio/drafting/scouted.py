@@ -129,9 +129,7 @@ def _configuration(
     if document.key is not None:
         unit |= {"key": document.key, "first_by": document.first_by}
         unit |= {"missing_keys": document.missing_keys} if document.missing_keys else {}
-    columns = "\n".join(
-        _column(drafted, names[drafted.column.name], _repeats(drafted.column.name, document)) for drafted in kept
-    )
+    columns = "\n".join(_column(draft, names[draft.column.name], _repeats(draft.column.name, document)) for draft in kept)
     figures = KEPT_FOR_TESTS * cap.epsilon if pure else cap.tests
     generation = rounded_down(cap.tests - figures if pure else cap.rho_left)
     with_delta = "" if pure else f"delta = {_exact(cap.delta)}\n"

@@ -477,12 +477,8 @@ class SlopesOfParts:
                 moved[free] *= (total - fixed) / (numbers * moved)[free].sum()
                 return np.asarray(moved)
 
-            def failing(
-                moves: np.ndarray, test: float = test, margin: float = margin, at: Callable[..., np.ndarray] = at
-            ) -> float:
-                return float(
-                    np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (divisible.power / 2), test, margin))
-                )
+            def failing(x: np.ndarray, test: float = test, margin: float = margin, at: Callable[..., np.ndarray] = at) -> float:
+                return float(np.logaddexp.reduce(-self.deviations((budgets / at(x)) ** (divisible.power / 2), test, margin)))
 
             optimum = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=bounds)
             if optimum.fun < least:

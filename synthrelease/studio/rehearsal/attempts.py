@@ -576,19 +576,14 @@ class Race:
         thresholds : the thresholds of the criteria, in the order of the criterion values.
         """
         size = len(results)
-        standings = [Standing.RUNNING] * size
-        estimates, chances = [clopper_pearson(0, 0, goal.level)] * size, [0.0] * size
+        states = [Standing.RUNNING] * size
+        shares, chances = [clopper_pearson(0, 0, goal.level)] * size, [0.0] * size
         pilot = range(0, size, max(1, size // PILOT_SIZE))
 
         def state(stage: int, missing: list[tuple[int, int]]) -> Race:
-            ordered = tuple(sorted(missing, key=lambda attempt: (attempt[1], attempt[0])))
+            order = tuple(sorted(missing, key=lambda attempt: (attempt[1], attempt[0])))
             return cls(
-                goal=goal,
-                estimates=tuple(estimates),
-                chances=tuple(chances),
-                standings=tuple(standings),
-                stage=stage,
-                missing=ordered,
+                goal=goal, estimates=tuple(shares), chances=tuple(chances), standings=tuple(states), stage=stage, missing=order
             )
 
         lacking = [(c, number) for c in pilot for number in range(PILOT_ATTEMPTS) if number not in results[c]]
@@ -596,23 +591,23 @@ class Race:
             return state(0, lacking)
         scatter = pooled_scatter([[results[c][number] for number in range(PILOT_ATTEMPTS)] for c in pilot])
         for stage in STAGES:
-            running = [c for c, standing in enumerate(standings) if standing is Standing.RUNNING]
+            running = [c for c, standing in enumerate(states) if standing is Standing.RUNNING]
             seen = {c: [results[c][number] for number in range(stage) if number in results[c]] for c in running}
             for c, attempts in seen.items():
-                estimates[c] = clopper_pearson(sum(result.accepted for result in attempts), len(attempts), goal.level)
+                shares[c] = clopper_pearson(sum(result.accepted for result in attempts), len(attempts), goal.level)
                 chances[c] = _mean_chance(attempts)
             lacking = [(c, number) for c in running for number in range(stage) if number not in results[c]]
             if lacking:
                 return state(stage, lacking)
-            bar = max([goal.target, *sorted((estimate.low for estimate in estimates), reverse=True)[goal.keep - 1 : goal.keep]])
+            bar = max([goal.target, *sorted((estimate.low for estimate in shares), reverse=True)[goal.keep - 1 : goal.keep]])
             for c in running:
-                estimate = estimates[c]
+                estimate = shares[c]
                 if min(estimate.high, upper_bound(seen[c], thresholds, scatter)) < bar:
-                    standings[c] = Standing.DROPPED
+                    states[c] = Standing.DROPPED
                 elif _narrow(estimate, seen[c], goal) or stage == STAGES[-1]:
-                    standings[c] = Standing.SETTLED
-            for c in _outrun(seen, standings, max(goal.keep, goal.keep * _LAST_STAGE // stage)):
-                standings[c] = Standing.OUTRUN
+                    states[c] = Standing.SETTLED
+            for c in _outrun(seen, states, max(goal.keep, goal.keep * _LAST_STAGE // stage)):
+                states[c] = Standing.OUTRUN
         return state(STAGES[-1], [])
 
     def shortlist(self) -> tuple[int, ...]:

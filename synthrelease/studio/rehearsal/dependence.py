@@ -549,13 +549,11 @@ class _Search:
         now = self._present()
         prices = self._prices(errors, now)
         order = sorted(prices, key=lambda columns: prices[columns] - errors[columns])
-        most, before = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes), len(self._refused)
+        most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
+        most_refused = len(self._refused) + self.most_refused
         for columns in order:
-            if (
-                len(added) == most
-                or len(self._refused) - before == self.most_refused
-                or errors[columns] <= self._price(columns, now)
-            ):
+            full = len(added) == most or len(self._refused) == most_refused
+            if full or errors[columns] <= self._price(columns, now):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and self._fits(columns):

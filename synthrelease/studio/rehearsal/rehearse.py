@@ -266,10 +266,8 @@ def rehearse(
     _make_folder(out)
     with open_store(out / STORE, about) as store:
         trials = Trials(spec=spec, counts=public, priors=read_priors(spec), seed=int(store.about["seed"]))
-        course = _Course(
-            request=request, trials=trials, store=store, comparison=comparison, deadline=deadline, progress=progress
-        )
-        return course.rehearsal(table)
+        run = _Course(request=request, trials=trials, store=store, comparison=comparison, deadline=deadline, progress=progress)
+        return run.rehearsal(table)
 
 
 def _make_folder(out: Path) -> None:
@@ -492,21 +490,19 @@ class _Course:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
 
 
-def duration(request: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
+def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
     """Return how long a rehearsal takes, from the attempts of the pilot; empty if it takes less than a minute.
 
     Most races end after 12 attempts of each configuration.
     """
     seconds = [result.seconds for attempts in results for result in attempts.values()]
-    of_each = BUDGET_ATTEMPTS * (len(BUDGET_FACTORS) - 1) + request.copies
-    fits = 12 * len(results) + of_each * min(request.keep, len(results)) + request.attacks
+    of_each = BUDGET_ATTEMPTS * (len(BUDGET_FACTORS) - 1) + asked.copies
+    fits = 12 * len(results) + of_each * min(asked.keep, len(results)) + asked.attacks
     mean = sum(seconds) / max(1, len(seconds))
-    minutes = fits * mean / 60 / request.jobs
+    minutes = fits * mean / 60 / asked.jobs
     if minutes < 1:
         return ""
-    return (
-        f"about {minutes:.0f} minutes: {fits} fits of {mean:.1f} s, {request.attacks} of them attacks (--minutes sets a limit)"
-    )
+    return f"about {minutes:.0f} minutes: {fits} fits of {mean:.1f} s, {asked.attacks} of them attacks (--minutes sets a limit)"
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:

@@ -252,12 +252,7 @@ def imputation() -> Rows:
     return [[name, texts.get(name, ""), f"{np.mean(mse):,.1f}", f"{np.median(mse):,.1f}"] for name, mse in squared.items()]
 
 
-EXPERIMENTS: Mapping[str, Callable[[], Rows]] = {
-    "table-2": table_2,
-    "families": families,
-    "counties": counties_swapped,
-    "imputation": imputation,
-}
+EXPERIMENTS = {"table-2": table_2, "families": families, "counties": counties_swapped, "imputation": imputation}
 """Tables in the source papers whose numbers need experiments."""
 TABLES = {**FORMULAS, **EXPERIMENTS}
 
