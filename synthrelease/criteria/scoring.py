@@ -180,9 +180,8 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
         if not criterion.compares:
             reasons.append(f"{criterion.name!r}, which uses released rows alone")
         elif criterion.threshold >= worst:
-            reasons.append(
-                f"{criterion.name!r} with a threshold of {figure(criterion.threshold)} (worst value: {figure(worst)})"
-            )
+            threshold = figure(criterion.threshold)
+            reasons.append(f"{criterion.name!r} with a threshold of {threshold} (worst value: {figure(worst)})")
         else:
             return ""
     return "; ".join(reasons)

@@ -144,12 +144,8 @@ def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str
         yield "charges: the charges differ"
     if document.selection != part.selection:
         yield "selection: the settings of the selection differ"
-    figures = [
-        (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in document.criteria
-    ]
-    if figures != [
-        (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in part.criteria
-    ]:
+    facts = [(criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in document.criteria]
+    if facts != [(criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in part.criteria]:
         yield "criteria: names, kinds, thresholds or epsilons differ"
 
 
