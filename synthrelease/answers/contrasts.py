@@ -90,15 +90,10 @@ def _term(
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group may have no rows
         return Term(name=name, group="", unit=unit)
-    errors = [_error(ratio, against) if scale is None else None for ratio, against in _pairs(first, second)]
+    of_file, of_all = (_error(ratio, against) if scale is None else None for ratio, against in _pairs(first, second))
     low_of_population, _, high_of_population = of_population if math.isfinite(of_population[2]) else _NOTHING
     return Term(
-        name=name,
-        group="",
-        unit=unit,
-        estimate=known(back(middle)),
-        standard_error=errors[0],
-        population_standard_error=errors[1],
+        name=name, group="", unit=unit, estimate=known(back(middle)), standard_error=of_file, population_standard_error=of_all
     ).within((back(low), back(high), back(low_of_population), back(high_of_population)))
 
 
