@@ -311,15 +311,10 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 # The public facts in a loaded release that the sentences of criteria use.
 
 
-def public_facts(release: PublishedRelease) -> PublicFacts:
+def public_facts(loaded: PublishedRelease) -> PublicFacts:
     """Return the public facts in a loaded release that the sentences of criteria use, without the rules for private rows."""
     return PublicFacts(
-        n=release.n_rows,
-        columns=release.schema,
-        groups=release.groups,
-        criteria={},
-        counts=release.counts,
-        linked=release.linked,
+        n=loaded.n_rows, columns=loaded.schema, groups=loaded.groups, criteria={}, counts=loaded.counts, linked=loaded.linked
     )
 
 
