@@ -240,13 +240,10 @@ class CodeFigures:
         if len(sensitivities) != 1 or len(scales) != 1 or len(self.entropy.values) != len(privates):
             raise ValueError(f"{self.criterion.name}: expected one value and one public sensitivity for all private tables")
         steps = np.concatenate(self.entropy.values)
-        (sensitivity,), (scale,) = sensitivities, scales
-        grid = noise_grid(sensitivity).step if sensitivity else np.nan
+        (bound,), (scale,) = sensitivities, scales
+        grid = noise_grid(bound).step if bound else np.nan
         return Recorded(
-            values=steps * grid,
-            steps=steps,
-            allowed_steps=round(Fraction(scale) * epsilon),
-            sensitivity=float(sensitivity or 0),
+            values=steps * grid, steps=steps, allowed_steps=round(Fraction(scale) * epsilon), sensitivity=float(bound or 0)
         )
 
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:

@@ -177,7 +177,7 @@ class _ColumnStep:
 
     @classmethod
     def of(
-        cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, predictors: Sequence[int], unknown: set[int]
+        cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, given: Sequence[int], unknown: set[int]
     ) -> _ColumnStep:
         """Return the step of one column: its frequencies by its predictors, and the rules that contain the column.
 
@@ -186,20 +186,16 @@ class _ColumnStep:
         rows : for each column, the bins of the rows.
         unknown : columns that have no bins yet; rules with one of them are left out.
         """
-        sizes, predictors = method.table.layout.sizes, tuple(predictors[:MOST_PREDICTORS])
+        sizes, given = method.table.layout.sizes, tuple(given[:MOST_PREDICTORS])
         table = ConditionalTable.of(
-            rows[column],
-            sizes[column],
-            [rows[z] for z in predictors],
-            [sizes[z] for z in predictors],
-            least=least_rows(sizes[column]),
+            rows[column], sizes[column], [rows[z] for z in given], [sizes[z] for z in given], least=least_rows(sizes[column])
         )
         rules = [
             (tuple(z for z in mask.columns if z != column), np.moveaxis(mask.forbidden, mask.columns.index(column), -1))
             for mask in (method.plausibility.masks if method.plausibility else ())
             if column in mask.columns and not unknown & set(mask.columns)
         ]
-        return cls(column=column, predictors=predictors, table=table, rules=tuple(rules))
+        return cls(column=column, predictors=given, table=table, rules=tuple(rules))
 
 
 class AugmentedImputation(Baseline):

@@ -762,9 +762,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
             raise ValueError(f"Expected a date such as 2026-11-24, found {on[:40]!r}.") from None
         agreed = f"{{ by = {toml(by)}, on = {day} }}"
         if not which:
-            paths = [
-                ("criteria", index, "agreed") for index, criterion in enumerate(start.spec.criteria) if not criterion.agreed
-            ]
+            paths = [("criteria", at, "agreed") for at, criterion in enumerate(start.spec.criteria) if not criterion.agreed]
             return {"acceptance": [Edit(path=path, toml=agreed) for path in paths]}
     path: Path_ = ("criteria", _place_of(start.spec, which))
     if action == "drop":

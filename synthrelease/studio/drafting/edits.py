@@ -489,9 +489,8 @@ class _References:
             tables = self.tables["columns"].items()
             names = {name for name, table in tables if source in (table.get("source", name), table.get("minus"))}
             if names and names <= self.gone:
-                self.undecided.append(
-                    f"unit.first_by orders by {source!r}, which no column would use. Change the setting first"
-                )
+                why = f"unit.first_by orders by {source!r}, which no column would use"
+                self.undecided.append(f"{why}. Change the setting first")
         for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
                 self.undecided.append(f"{dotted(path)} names the column. Decide on a replacement, and change the setting first")

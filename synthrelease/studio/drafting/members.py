@@ -213,16 +213,14 @@ def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarra
     return bool(repeated <= (1 - COVERED) * (len(codes) - len(np.unique(codes))))
 
 
-def _order(
-    file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], with_key: np.ndarray
-) -> tuple[str, ...]:
+def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], keyed: np.ndarray) -> tuple[str, ...]:
     """Return the first column that numbers the members of each root from 0 or 1; empty if there is no such column."""
-    codes = codes[with_key]
+    codes = codes[keyed]
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
         if not all(text.isdecimal() and len(text) < 5 for text in texts):
             continue
-        rank = np.array([int(text) for text in texts])[of_rows[with_key]]
+        rank = np.array([int(text) for text in texts])[of_rows[keyed]]
         pairs = codes.astype(np.int64) * 10_000 + rank
         if len(np.unique(pairs)) == len(pairs) and rank.min() in (0, 1) and (rank <= times[codes] + 1).mean() > COVERED:
             return (name,)

@@ -66,10 +66,8 @@ def nested_columns(
         if source not in answers or (isinstance(column, LeftOut) and column.design):  # clusters are places, but no areas
             continue
         texts, n = answers[source].texts, len(answers[source].texts)
-        worded = (
-            column.kind in ("code", "category") if isinstance(column, ColumnDraft) else not left_out_as_key(answers[source])
-        )
-        if not (n and worded and are_too_many(texts)) or answers[source].missing_rows or answers[source].rows < _ROWS * n:
+        named = column.kind in ("code", "category") if isinstance(column, ColumnDraft) else not left_out_as_key(answers[source])
+        if not (n and named and are_too_many(texts)) or answers[source].missing_rows or answers[source].rows < _ROWS * n:
             continue
         chain = [source]
         for group in sorted(groups, key=lambda source_: -len(answers[source_].texts)):

@@ -13,9 +13,7 @@ NAMES = {meaning: re.compile(rf" ({'|'.join(words)})(?= )") for meaning, words i
 PARTS = {meaning: re.compile("|".join(words), re.IGNORECASE) for meaning, words in WORDS["parts"].items()}
 """For each meaning, a regular expression for any part of a name."""
 # Letters that Unicode does not decompose into an ASCII letter and an accent.
-_LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
-)
+_PLAIN = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"})
 
 
 def unaccented(text: str) -> str:
@@ -26,7 +24,7 @@ def unaccented(text: str) -> str:
     >>> unaccented("Größe, département")
     'Grosse, departement'
     """
-    letters = unicodedata.normalize("NFKD", text.translate(_LETTERS))
+    letters = unicodedata.normalize("NFKD", text.translate(_PLAIN))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 

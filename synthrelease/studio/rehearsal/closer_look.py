@@ -615,15 +615,13 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
         return None
 
 
-def _exact_figures(
-    trials: Trials, judge: PublicJudge, entropy: SystemEntropy, random: np.random.Generator
-) -> tuple[float, ...]:
+def _exact_figures(trials: Trials, judge: PublicJudge, entropy: SystemEntropy, rng: np.random.Generator) -> tuple[float, ...]:
     """Return the criterion values for a fit without noise, after the projection. The values are NaN if a library draws the
     noise, or if the fit gives no table.
     """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)
-    table = None if sample is None else _projected(configuration, sample, random)
+    table = None if sample is None else _projected(configuration, sample, rng)
     return (math.nan,) * len(trials.spec.criteria) if table is None else judge.figures(table)
 
 

@@ -508,16 +508,14 @@ class HeldOut:
         return self.kept(one.generator, charge, background, progress, final=True)
 
 
-def _drawn(
-    generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, number: int
-) -> Counts | None:
+def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
     """Return rows drawn from a fit; None if the fit fails. Fits with the same number have the same noise, up to its scale."""
-    private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, number))
+    private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, index))
     try:
         model = generator.fit(private, charge, background)
     except RejectedRound:
         return None
-    return model.sample(round(table.total), SeededEntropy(seed, 13, number).generator())
+    return model.sample(round(table.total), SeededEntropy(seed, 13, index).generator())
 
 
 def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:

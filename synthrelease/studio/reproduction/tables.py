@@ -146,14 +146,10 @@ def strata() -> Rows:
 def swapping() -> Rows:
     """Return nominal epsilons of permutation swapping: the census of 2020, and Massachusetts in 1940."""
     rates, rows = [Fraction(text) for text in printed()["swapping"]["rates"]], []
-    for key, variable, largest, *texts in printed()["swapping"]["census"]:
-        nominal = zip(texts, (f"{nominal_epsilon(rate, largest):.2f}" for rate in rates), strict=True)
-        rows.append([key, variable, f"{largest:,}", *(cell for pair in nominal for cell in pair)])
-        rows[-1] += [
-            f"{pairwise_epsilon(rates[-1], largest):.2f}",
-            f"{least_epsilon(largest):.2f}",
-            f"{best_rate(largest):.4%}",
-        ]
+    for key, variable, most, *texts in printed()["swapping"]["census"]:
+        nominal = zip(texts, (f"{nominal_epsilon(rate, most):.2f}" for rate in rates), strict=True)
+        rows.append([key, variable, f"{most:,}", *(cell for pair in nominal for cell in pair)])
+        rows[-1] += [f"{pairwise_epsilon(rates[-1], most):.2f}", f"{least_epsilon(most):.2f}", f"{best_rate(most):.4%}"]
     return rows
 
 
