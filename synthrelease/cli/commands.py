@@ -144,9 +144,7 @@ def built(name: str, function: Callable[..., None]) -> Any:
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
     source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
     types, options, texts = get_type_hints(source), shown_options(source), help_texts(source)
-    parameters = [
-        parameter for parameter in inspect.signature(source).parameters.values() if not options[parameter.name].hidden
-    ]
+    parameters = [argument for argument in inspect.signature(source).parameters.values() if not options[argument.name].hidden]
 
     def run(**values_by_name: Any) -> None:
         values = {}

@@ -300,21 +300,17 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
 
 
 def _check_generators(
-    release: ReleaseFile,
-    space: ConfigurationSpace,
-    generators: list[tuple[str, Generator]],
-    synthetic: Plausibility,
-    problems: Problems,
+    release: ReleaseFile, space: ConfigurationSpace, named: list[tuple[str, Generator]], rules: Plausibility, problems: Problems
 ) -> None:
     """Check generators against the budget and the columns, and that their measurements can be shared or published."""
     selection = release.selection
     shared = selection.measurements == "shared"
-    first = generators[0][1]
+    first = named[0][1]
     if (release.budget.generation_delta > 0) != (first.guarantee == "approximate"):
         expected = "above 0" if first.guarantee == "approximate" else "0"
         expected = f"{expected}, because the guarantee of {first.family!r} is {first.guarantee}"
         problems.add("budget.generation_delta", expected, f"{float(release.budget.generation_delta):g}")
-    concentrated = next((generator.family for _, generator in generators if generator.guarantee == "zCDP"), None)
+    concentrated = next((generator.family for _, generator in named if generator.guarantee == "zCDP"), None)
     if concentrated is not None:
         why = f"because the guarantee of {concentrated!r} is zero-concentrated"
         if selection.mode == "known_threshold" and not selection.stop_probability and not shared:
@@ -324,9 +320,9 @@ def _check_generators(
             expected = f"a number above 0 and far below 1 / (number of rows), for example 1e-9, {why}"
             problems.add("budget.delta", expected, "0")
     faulty: set[str] = set()  # one table may describe many generators: the mistakes of the first are enough
-    for path, generator in generators:
+    for path, generator in named:
         if path not in faulty and problems.add_mistakes(
-            path, _generator_mistakes(generator, generators[0], space, synthetic, selection)
+            path, _generator_mistakes(generator, named[0], space, rules, selection)
         ):
             faulty.add(path)
 
