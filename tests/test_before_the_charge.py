@@ -155,7 +155,7 @@ def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
     texts = [said.get() for _ in runs]
     assert len(load_ledger(ledger).statement().entries) == texts.count("") == 1
     assert [
-        ("another run writes to this name" in text or "exists already" in text, "Nothing was" in text) for text in texts
+        ("another run has taken this name" in text or "exists already" in text, "Nothing was" in text) for text in texts
     ].count((True, True)) == 2
     assert (tmp_path / "out" / "release.json").exists()
 

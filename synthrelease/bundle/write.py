@@ -354,7 +354,7 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
 def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
     """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
-    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run writes to this name"
+    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run has taken this name"
     for _ in range(_TRIES):
         try:
             os.mkdir(workspace, 0o700)

@@ -75,8 +75,8 @@ value.
 
 
 class UnitTable(SpecTable):
-    """[unit]: how many records a person can have, and how the file identifies the person. The guarantee protects each person
-    with all these records.
+    """[unit]: how the file identifies a person, and how many records of a person count. With k such records, the privacy loss
+    of a person is at most k times epsilon.
 
     Attributes
     ----------
