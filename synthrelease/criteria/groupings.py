@@ -167,11 +167,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
     sum / max(rows, size) increases with the sum. As the number of rows grows, the quotient grows if the sum is below 0, and
     otherwise falls. So the extremes are at the corners. Without rows, the sum and the resized mean are 0.
     """
-    corners = [
-        float(total) * step / max(int(rows), size)
-        for rows in (limits.low[0], limits.high[0])
-        for total in (limits.low[1], limits.high[1])
-    ]
+    numbers, sums = (limits.low[0], limits.high[0]), (limits.low[1], limits.high[1])
+    corners = [float(total) * step / max(int(rows), size) for rows in numbers for total in sums]
     return max(abs(min(max(corner, -most), most) - target) for corner in corners)
 
 

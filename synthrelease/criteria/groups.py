@@ -418,10 +418,8 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
             bins = np.arange(len(reached))
             for q, exact in zip(self.about.quantiles, self.about._exact_quantiles, strict=True):
                 middle = int(np.searchsorted(reached, math.ceil(exact * int(reached[-1]))))
-                weights += [
-                    ((bins < middle - self.about.within) - q) * inside,
-                    ((bins > middle + self.about.within) - (1 - q)) * inside,
-                ]
+                below, above = bins < middle - self.about.within, bins > middle + self.about.within
+                weights += [(below - q) * inside, (above - (1 - q)) * inside]
             errors.append(SumError(columns=columns, weights=tuple(weights), most=(facts.n * limit,) * len(weights)))
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 

@@ -162,10 +162,8 @@ def all_limits(
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
     number = sum(wanted_sums.number(sizes) for sums in sums_by_name.values() for wanted_sums in sums)
     tables = [_Table(measured, table, possible) for table in measured.tables]
-    return {
-        name: [_limits(wanted_sums, tables, measured, risk / max(number, 1)) for wanted_sums in sums]
-        for name, sums in sums_by_name.items()
-    }
+    share = risk / max(number, 1)
+    return {name: [_limits(wanted, tables, measured, share) for wanted in sums] for name, sums in sums_by_name.items()}
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
