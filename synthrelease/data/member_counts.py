@@ -81,10 +81,8 @@ def stacked(
         its bin has no effect.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
-    digits = [
-        np.concatenate([bins(name, seat)[filled] for seat, filled in zip(rows.seats, filled_by_seat, strict=True)])
-        for name in rows.names
-    ]
+    seats = [*zip(rows.seats, filled_by_seat, strict=True)]
+    digits = [np.concatenate([bins(name, seat)[filled] for seat, filled in seats]) for name in rows.names]
     return Counts.of(layout, digits, np.concatenate([table.counts[filled] for filled in filled_by_seat]))
 
 

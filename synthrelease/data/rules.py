@@ -377,13 +377,8 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
     """
     if column in by_number(rule) and not has_many_numbers(bounds, whole_numbers=whole_numbers):
         return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
-    return {
-        edge
-        for part in comparisons(rule)
-        if part.column == column
-        for edge in _edges(part, whole_numbers)
-        if bounds[0] < edge <= bounds[1]
-    }
+    parts = [part for part in comparisons(rule) if part.column == column]
+    return {edge for part in parts for edge in _edges(part, whole_numbers) if bounds[0] < edge <= bounds[1]}
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
