@@ -173,10 +173,7 @@ class Strengths:
         """Return the (r, c) expected numbers of rows for independent columns. Unknown shares of bins are assumed to be
         equal."""
         shares = [np.asarray(self.shares.get(name, ())) for name in columns]
-        known = (
-            share if size - 1 <= len(share) <= size else np.full(size, 1 / size)
-            for share, size in zip(shares, sizes, strict=True)
-        )
+        known = (share if n - 1 <= len(share) <= n else np.full(n, 1 / n) for share, n in zip(shares, sizes, strict=True))
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:

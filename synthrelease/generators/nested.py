@@ -77,10 +77,8 @@ class NestedGenerator(MarginalsGenerator):
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
         """Return the level of a table: 0 without areas, 1 for the largest areas, and so on."""
-        return max(
-            (self.chain.index(layout.columns[column]) + 1 for column in columns if layout.columns[column] in self.chain),
-            default=0,
-        )
+        names = [layout.columns[column] for column in columns]
+        return max((self.chain.index(name) + 1 for name in names if name in self.chain), default=0)
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
         by_terms = super().shares(layout)
