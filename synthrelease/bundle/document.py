@@ -146,10 +146,8 @@ def planned_parts(
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
     """Return the columns of a released table with their bins."""
-    return [
-        ColumnPart.of(column, binning)
-        for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-    ]
+    binned = zip(transformation.schema.columns, transformation.binnings, strict=True)
+    return [ColumnPart.of(column, binning) for column, binning in binned]
 
 
 def parameters(criterion: Criterion) -> dict[str, Any]:

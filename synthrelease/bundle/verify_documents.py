@@ -273,13 +273,8 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
     yield from (f"{name}: [bundle] does not request this file" for name in names if name not in expected)
     for name, pieces in expected.items():
         if name in files and not files.holds(name, pieces):
-            versions = [
-                (package, document.versions.get(package, "of another version"), package_version(package))
-                for package in packages
-            ]
-            hints = [
-                f" (it was written with {package} {writer}, this is {running})"
-                for package, writer, running in versions
-                if writer != running
-            ]
-            yield f"{name}: its rows, labels or missing codes differ from the table{''.join(hints)}"
+            hints = ""
+            for package in packages:
+                writer, running = document.versions.get(package, "of another version"), package_version(package)
+                hints += f" (it was written with {package} {writer}, this is {running})" if writer != running else ""
+            yield f"{name}: its rows, labels or missing codes differ from the table{hints}"
