@@ -409,10 +409,8 @@ class ReleaseDocument(Part):
         """Return how often each row occurs at least, as the projection and the criteria promise."""
         from synthrelease.generators.projections import published_projection
 
-        promising = [
-            published_projection(self.configuration.get("projection", {})),
-            *(promise.criterion() for promise in self.criteria),
-        ]
+        projection = published_projection(self.configuration.get("projection", {}))
+        promising = [projection, *(promise.criterion() for promise in self.criteria)]
         return max((promise.promised_count for promise in promising if promise is not None), default=1)
 
     @cached_property

@@ -300,10 +300,8 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
     if selection.configurations != drawn_from:
         yield f"selection: release.json states {so_many(selection.configurations, 'configuration')}, not {drawn_from}"
-    if selection.bounds is not None and (selection.bounds.risk_exact, selection.bounds.transformations) != (
-        str(settings.bound_risk),
-        bins,
-    ):
+    bounds = selection.bounds
+    if bounds is not None and (bounds.risk_exact, bounds.transformations) != (str(settings.bound_risk), bins):
         yield "selection: bounds: the risk or the number of transformations differs from the specification"
 
 
