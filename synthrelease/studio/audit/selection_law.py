@@ -110,19 +110,16 @@ class FinitePairs:
         bounds = np.hstack([np.zeros((len(cuts), 1), int), cuts, np.full((len(cuts), 1), parts)])
         weights = np.diff(bounds, axis=1)  # the last column is the probability of rejection
         above, below = ratio.numerator, ratio.denominator
-        largest_ratios = np.zeros((parts + 1, parts + 1))
+        worst = np.zeros((parts + 1, parts + 1))
         pairs = 0
         for of_one in weights:
             close = (of_one * below <= weights * above).all(axis=1) & (weights * below <= of_one * above).all(axis=1)
             neighbours = weights[close]
             pairs += len(neighbours)
             ratios = (of_one[:-1] / neighbours[:, :-1]).max(axis=1)
-            np.maximum.at(largest_ratios, (parts - of_one[-1], parts - neighbours[:, -1]), ratios)
+            np.maximum.at(worst, (parts - of_one[-1], parts - neighbours[:, -1]), ratios)
         # fractions with denominators up to `parts` are so far apart that a double determines its fraction
-        largest = {
-            (int(a), int(b)): Fraction(largest_ratios[a, b]).limit_denominator(parts)
-            for a, b in np.argwhere(largest_ratios > 0)
-        }
+        largest = {(int(a), int(b)): Fraction(worst[a, b]).limit_denominator(parts) for a, b in np.argwhere(worst > 0)}
         return cls(parts=parts, outputs=outputs, ratio=ratio, pairs=pairs, largest=largest)
 
 

@@ -222,10 +222,8 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
     """
     tables, file = read_toml(path), read_configuration(path)
     remark = "adopted from a rehearsal on public data"
-    new = {
-        "budget": {"generation": decimal_text(chosen.generation)},
-        "selection": {"mode": toml("hidden_number"), "rounds": _rounds(chosen)},
-    }
+    selection = {"mode": toml("hidden_number"), "rounds": _rounds(chosen)}
+    new = {"budget": {"generation": decimal_text(chosen.generation)}, "selection": selection}
     for name, values in new.items():
         handed_down = {} if name in tables else file.tables.get(name, {})
         for key, value in handed_down.items():

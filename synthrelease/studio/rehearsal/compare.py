@@ -60,12 +60,9 @@ def checked_request(names: Sequence[str], request: ComparisonRequest) -> Compari
     InputError : for an unknown method or column, or a rate that is not between 0 and 1.
     """
     methods, swapped, key = request.method or METHODS, request.swap or (), request.swap_key or ()
-    for option, names_given, names_known in (
-        ("--method", methods, tuple(BASELINES)),
-        ("--swap", swapped, names),
-        ("--swap-key", key, names),
-    ):
-        check_known(option, names_given, names_known)
+    check_known("--method", methods, tuple(BASELINES))
+    check_known("--swap", swapped, names)
+    check_known("--swap-key", key, names)
     if not 0 < request.swap_rate < 1:
         raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {request.swap_rate:g}.")
     used = {*swapped, *key}

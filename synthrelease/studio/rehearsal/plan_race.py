@@ -354,10 +354,8 @@ class HeldOut:
         """
         left, right = halves(table, SeededEntropy(seed, 11).generator())
         positions = [table.layout.index(name) for name in columns or table.layout.columns]
-        return cls(
-            fitted=(left, right),
-            comparison=Comparison((left.project(positions), right.project(positions)), pairs, missing, seed),
-        )
+        compared = left.project(positions), right.project(positions)
+        return cls(fitted=(left, right), comparison=Comparison(compared, pairs, missing, seed))
 
     @classmethod
     def of_persons(cls, source: Source, spec: ReleaseSpec, missing: Collection[str], seed: int) -> HeldOut:

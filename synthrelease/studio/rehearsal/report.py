@@ -103,10 +103,8 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     OutputError : if a file cannot be written.
     """
     look = rehearsal.look
-    texts = {
-        "rehearsal.json": json.dumps(document(rehearsal), indent=2, allow_nan=False) + "\n",
-        "report.html": page(rehearsal, noise_level),
-    }
+    text = json.dumps(document(rehearsal), indent=2, allow_nan=False)
+    texts = {"rehearsal.json": f"{text}\n", "report.html": page(rehearsal, noise_level)}
     if rehearsal.shortlist:
         texts["shortlist.toml"] = shortlist_text(
             rehearsal.spec.title,
@@ -138,14 +136,11 @@ other differences.
 
 def describe(configuration: Configuration) -> str:
     """Return a line that describes a configuration by the settings in which the configurations differ."""
-    generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
+    generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector", "flavour"})
     columns, choice = configuration.transformation.schema.by_name, configuration.transformation.choice
     bins = [f"{words(name)} {words(chosen)}" for name, chosen in choice.items() if len(columns[name].alternatives) > 1]
     projection = configuration.projection.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True)
-    parts = [
-        configuration.generator.family,
-        *(f"{words(key)} {_plain(value)}" for key, value in generator.items() if key != "flavour"),
-    ]
+    parts = [configuration.generator.family, *(f"{words(key)} {_plain(value)}" for key, value in generator.items())]
     return ", ".join([*parts, *bins, *(f"{words(key)} {_plain(value)}" for key, value in projection.items())])
 
 
