@@ -333,7 +333,7 @@ def _line_of_two(answer: Estimate, term: Term) -> list[str]:
     def value(number: float) -> str:
         return f"{number * 10**points:,.{decimals}f}"
 
-    between = partial(_between, value, lowest=0.0 if is_ratio else None)
+    between = partial(_between, value, least=0.0 if is_ratio else None)
     binned = [between(term.binned_low, term.binned_high)] if answer.by_bins else []
     own = [between(term.low, term.high), between(term.population_low, term.population_high)]
     unit = "percentage points" if of_shares else term.unit
@@ -359,7 +359,7 @@ def _header(answer: Estimate) -> list[str]:
 def _line(answer: Estimate, term: Term) -> list[str]:
     value = partial(_value, answer.kind, _decimals(answer))
     ends = (0.0, 1.0) if answer.kind == "share" else (None, None)
-    between = partial(_between, value, lowest=ends[0], highest=ends[1])
+    between = partial(_between, value, least=ends[0], most=ends[1])
     slope = "" if term.name == CONSTANT else "slope of"
     name = f"{slope} {term.name}".strip() if answer.kind == "slope" else term.group or term.name
     rows = [_rows_of(term)] if answer.kind == "share" else []
@@ -385,23 +385,18 @@ def _shown(answer: Estimate, cells: list[str]) -> list[str]:
 
 
 def _between(
-    value: Callable[[float], str],
-    low: float | None,
-    high: float | None,
-    *,
-    lowest: float | None = None,
-    highest: float | None = None,
+    value: Callable[[float], str], low: float | None, high: float | None, least: float | None = None, most: float | None = None
 ) -> str:
     """Return an interval in words, without an end that is the smallest or largest possible value."""
-    if low is None or low == lowest:
+    if low is None or low == least:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
-    return f"at least {value(low)}" if high is None or high == highest else f"{value(low)} to {value(high)}"
+    return f"at least {value(low)}" if high is None or high == most else f"{value(low)} to {value(high)}"
 
 
 def _rows_of(term: Term) -> str:
     if term.name != "share":  # the mean level over several years is not a share of the rows of one year
         return ""
-    between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, lowest=0)
+    between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, least=0)
     return between if term.rows is None else f"{term.rows:,} ({between})"
 
 

@@ -144,7 +144,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     rules, tables = rebuild(document).plausibility, _tables(published)
     together = [table for table in tables if set(columns) <= set(table.columns)]
     fitted = _fitting(tables, columns, rules)
-    drawn = _drawn(fitted, outside, rules, published, n, SystemEntropy().generator())
+    drawn = _drawn(fitted, outside, rules, published, n)
     beside = {column for table in together for column in table.columns} - set(columns)
     shape = replace(document.shape, weighted=False)
     return ConditionalRows(
@@ -189,20 +189,14 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
     return chosen
 
 
-def _drawn(
-    tables: list[NoisyMarginal],
-    outside: Mask,
-    rules: Plausibility,
-    release: PublishedRelease,
-    n: int,
-    generator: np.random.Generator,
-) -> Counts:
+def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
     """Return n projected rows of the model that meet the condition and break no rule.
 
     Raises
     ------
     InputError : when the model allows no such rows.
     """
+    generator = SystemEntropy().generator()
     measured = NoisyMarginals(layout=release.layout, n=release.measured_rows, tables=tuple(tables))
     structure = [outside.columns, *(table.columns for table in tables)]
     try:
