@@ -313,8 +313,8 @@ def _entry(name: str, about: Any) -> CodebookEntry:
     values: Mapping[str, Any] = next(
         (about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), {}
     )
-    if not described and missing is None:
-        values = about
+    if not described:
+        values = {code: text for code, text in about.items() if code != "missing" or missing is None}
     limits = [*map(_number, stated if isinstance(stated := about.get("limits", []), list) else [None])]
     if None in limits:
         raise _UnreadableCodebook(f"expected a list of numbers as limits of the column {name!r}, found something else")
@@ -323,7 +323,7 @@ def _entry(name: str, about: Any) -> CodebookEntry:
     ends = {**about, **values}
     low, high = _bounds(ends)
     return CodebookEntry(
-        description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
+        description=_line(str(about.get("description") or about.get("label") or "")),
         labels=labels,
         missing=no_answers(labels) | {*map(str, missing or ())},
         number=kind in ("number", "integer") or (not kind and any(end in ends for end in _RANGE)),

@@ -129,6 +129,8 @@ def test_bounds_stand_in_the_entry_or_among_its_values(tmp_path: Path, beside: d
         assert (age.number, age.low, age.high, age.missing) == (True, 0, 99, frozenset(beside.get("missing", ())))
     codes = {"1": "yes", "2": "no", "missing": "not known"}  # a list of codes alone may have a code "missing"
     assert read_codebook(written(tmp_path, json.dumps({"ill": codes}))).entries["ill"].labels == codes
+    sex = read_codebook(written(tmp_path, json.dumps({"sex": {"1": "male", "2": "female", "missing": [9]}}))).entries["sex"]
+    assert (sex.labels, sex.missing) == ({"1": "male", "2": "female", "9": "missing"}, {"9"})
 
 
 def test_the_missing_codes_of_a_key_identify_nobody(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ import os
 import random
 import shutil
 import signal
+import stat
 import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -184,11 +186,11 @@ def moments(talker: Talker, folder: Path, jobs: int = 1, chosen: slice = slice(N
     outcome = talker.release(enclave, "--jobs", jobs, "--archive", enclave.out.with_suffix(".zip"), before=before)
     if outcome.code != 0:
         raise RuntimeError(f"the copied release failed: {outcome.err}")
-    seen, known = Counter[str](), set[tuple[tuple[str, int, int], ...]]()
+    seen, known = Counter[str](), set[tuple[tuple[str, bytes, int], ...]]()
     enclave.folder.rename(folder / "copies" / str(len(list((folder / "copies").iterdir()))))
     states = sorted((folder / "copies").iterdir(), key=lambda path: int(path.name))
     for state in states[chosen]:
-        files = tuple(sorted((str(path.relative_to(state)), *_size(path)) for path in state.rglob("*")))
+        files = tuple(sorted((str(path.relative_to(state)), *_content(path)) for path in state.rglob("*")))
         if files in known:
             continue
         known.add(files)
@@ -201,9 +203,9 @@ def moments(talker: Talker, folder: Path, jobs: int = 1, chosen: slice = slice(N
     return seen
 
 
-def _size(path: Path) -> tuple[int, int]:
-    status = path.lstat()
-    return (0 if path.is_dir() else status.st_size), status.st_mode
+def _content(path: Path) -> tuple[bytes, int]:
+    mode = path.lstat().st_mode
+    return (sha256(path.read_bytes()).digest() if stat.S_ISREG(mode) else b""), mode
 
 
 def kills(talker: Talker, folder: Path, number: int, draw: random.Random, jobs: int = 1, rows: int = FEW) -> Counter[str]:

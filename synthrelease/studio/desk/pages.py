@@ -210,10 +210,17 @@ def _own_rules(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterato
     """Yield the edits that copy the steward's rules into a draft. Such rules have a reason, or are for the private file, unlike
     rules that drafts suggest.
     """
-    places = {rule["never"]: place for place, rule in enumerate(drafted.get("rules", ()))}
+    rules = [*drafted.get("rules", ())]
     for rule in tables.get("rules", ()):
-        if rule.get("why") or "raw" in rule.get("applies_to", ("raw",)):
-            yield Edit(path=("rules", places.setdefault(rule["never"], len(places))), toml=toml(rule))
+        if rule.get("why") or "raw" in _applies_to(rule):
+            same = (i for i, old in enumerate(rules) if old["never"] == rule["never"] and _applies_to(old) <= _applies_to(rule))
+            place = next(same, len(rules))
+            rules[place : place + 1] = [rule]
+            yield Edit(path=("rules", place), toml=toml(rule))
+
+
+def _applies_to(rule: Mapping[str, Any]) -> set[str]:
+    return {*rule.get("applies_to", ("raw", "synthetic"))}
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:

@@ -413,7 +413,7 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
             rest = rest.replace(bound[0], " ")
         units.add(frozenset(unit.rstrip("s")[:4] for unit in re.findall(r"[^\W\d]+", rest)))
     top_coded = 0 < n_wide <= 2 and n_wide == sum(map(math.isinf, sum(ranges.values(), ())))  # 0, 1, 2, ..., 89, 90+
-    in_words = all(map(_NUMBER_WORD.search, words.keys() - WORDS["ranges"]["nothing"]))
+    in_words = all(map(_NUMBER_WORD.search, {*words.values()} - {*WORDS["ranges"]["nothing"]}))
     if (n_wide < len(ranges) / 2 and not top_coded and not in_words) or len(units - {frozenset()}) > 1:
         return None
     apart = all(low[1] <= high[0] or high[0] == -math.inf for low, high in pairwise(sorted(ranges.values())))

@@ -547,16 +547,25 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
     of_others = (NAMES["household"], NAMES["institution"])
     weights.sort(key=lambda column: any(n.search(words_in(f"{column.source} {column.description}")) for n in of_others))
     first, *others = [column.source for column in weights] or [""]
-    # a weight with a few whole numbers looks like a code, but its name begins as the name of another weight
-    if weight := NAMES["weight"].match(words_in(first)):
-        codes = [column for column in columns if column.kind == "code" and words_in(column.source).startswith(weight[0])]
-        unlabelled = [column for column in codes if all(code.label == text for text, code in column.codes.items())]
-        others += [column.source for column in unlabelled if not NAMES["group"].search(words_in(column.source))]
+    # a weight with a few whole numbers looks like a code, but its name begins with the name of another weight, a whole word
+    name = words_in(first)
+    if len(name) > len(" w ") and NAMES["weight"].sub("", name) == " ":
+        codes = [column for column in columns if column.kind == "code" and words_in(column.source).startswith(name)]
+        others += [column.source for column in codes if _is_coded_weight(column)]
     because = (
         f"it looks like a second design weight. [design] has one, here {first!r} (`--leave-out {first!r}` drafts the next one)"
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.source in others]
     return [column for column in columns if column.source not in others], [*left_out, *gone]
+
+
+def _is_coded_weight(column: ColumnDraft) -> bool:
+    """Return whether codes may be weights, such as 1, 4 and 10: they have no labels, and their numbers have gaps."""
+    name, codes = words_in(column.source), column.codes
+    numbers = sorted(int(text) for text, code in codes.items() if text.isdecimal() and code.label == text)
+    if len(numbers) < max(3, len(codes)) or NAMES["group"].search(name) or PARTS["body"].search(name):
+        return False
+    return numbers[0] > 0 and numbers[-1] - numbers[0] >= len(numbers)
 
 
 # The largest distance of a weight's mean from 1 if its values repeat, and if most rows have a value of their own.

@@ -652,7 +652,8 @@ def _about_gaps(
             name, other = schema.names[leader], schema.names[answered]
             never = f"({name} is missing and {other} is not missing) or ({name} is not missing and {other} is missing)"
             gaps, rows = float(marginals.get((answered,))[binnings[answered].missing]), float(marginals.get((answered,)).sum())
-            yield Suggestion(never=never, columns=(name, other), expected=2 * gaps * (1 - gaps / rows))
+            if (expected := 2 * gaps * (1 - gaps / rows)) >= LEAST_EXPECTED:
+                yield Suggestion(never=never, columns=(name, other), expected=expected)
             continue
         rules_of = []
         for first in (i for i in columns if i != answered):

@@ -491,7 +491,7 @@ class _Course:
 
 
 def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
-    """Return how long a rehearsal takes, from the attempts of the pilot; empty if it takes less than a minute.
+    """Return how long a rehearsal takes, from the attempts of the pilot; empty if it takes less than a minute or has a limit.
 
     Most races end after 12 attempts of each configuration.
     """
@@ -500,9 +500,10 @@ def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResu
     fits = 12 * len(results) + of_each * min(asked.keep, len(results)) + asked.attacks
     mean = sum(seconds) / max(1, len(seconds))
     minutes = fits * mean / 60 / asked.jobs
-    if minutes < 1:
+    if minutes < 1 or asked.minutes:
         return ""
-    return f"about {minutes:.0f} minutes: {fits} fits of {mean:.1f} s, {asked.attacks} of them attacks (--minutes sets a limit)"
+    about = f"about {so_many(round(minutes), 'minute')}: {fits} fits of {mean:.1f} s"
+    return f"{about}, {asked.attacks} of them attacks (--minutes sets a limit)"
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:

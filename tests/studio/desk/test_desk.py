@@ -468,3 +468,7 @@ def test_rules_of_the_steward_are_copied_into_a_new_draft() -> None:
         assert text.count("#") == 1  # the comments stay
     (again,) = _own_rules({"rules": [{**own[0], "never": "a < 1"}]}, tomllib.loads(suggested))
     assert again.path == ("rules", 0)
+    raw, made = ({"never": "a < 1", "applies_to": [file], "why": f"In the {file} file."} for file in ("raw", "synthetic"))
+    for old_rules, places in (([raw, made], [1, 0]), ([made, raw], [0, 1]), ([{"never": "a < 1", "why": "No."}, made], [0, 1])):
+        edits = [*_own_rules({"rules": old_rules}, tomllib.loads(suggested))]
+        assert [edit.path[1] for edit in edits] == places

@@ -62,6 +62,8 @@ IN_ORDER = (
     ["None", "One", "Two", "Three", "Four or more"],
     ["never", "once", "twice", "three times or more"],
     ["eins", "zwei", "drei und mehr"],
+    ["One", "Two", "Three"],
+    ["Once", "Twice", "Three times"],
     ["ISCED 0 and 1", "ISCED 2", "ISCED 3 and 4", "ISCED 5A", "ISCED 5B"],
     ["Jan", "Feb", "Mar", "Dec"],
     ["Montag", "Dienstag", "Mittwoch", "Sonntag"],

@@ -248,4 +248,5 @@ def test_a_long_rehearsal_says_after_its_pilot_how_long_it_takes() -> None:
     request = RehearsalRequest(config=Path("a.toml"), data=Path("b.csv"), out=Path("out"))
     assert module.duration(request, pilot).startswith("about 42 minutes: 166 fits of 15.0 s, 100 of them attacks")
     assert module.duration(replace(request, jobs=2), pilot).startswith("about 21 minutes")
-    assert module.duration(request, [{0: result(0, 0)}]) == ""
+    assert module.duration(replace(request, attacks=0, jobs=14), pilot).startswith("about 1 minute: 66 fits")
+    assert module.duration(request, [{0: result(0, 0)}]) == module.duration(replace(request, minutes=10), pilot) == ""
