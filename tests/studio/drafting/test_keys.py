@@ -312,6 +312,12 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     assert leans is not None
     # of a person with k visits the first is drawn with probability 1/k: 46% for 33%
     assert 7 <= float(leans[1]) - float(leans[2]) <= 20
+    assert "Left out: 'points', because there are too few rows" in text
+    lines = (tmp_path / "visits.csv").read_text().splitlines()  # if the ward depends on the sex, the points stay, too
+    lines[1:] = [f"{line[:-1]}{int(line[-1]) % 2 + 2 * (',F,' in line)}" for line in lines[1:]]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    found = draft("visits", tmp_path / "visits.csv", unit="patient", promise=Promise.of("2", pure=False))
+    text = " ".join(found.configuration.replace("\n#", " ").split())
     assert f"Rows without 'points' are excluded: {blank} of the {rows:,} rows" in text
     assert (found.n_rows, found.n_used) == (rows, 2000 - len(set(range(0, 2000, 100))))  # the plan is about persons
 
