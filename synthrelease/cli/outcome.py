@@ -190,11 +190,11 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences on the share of the rows that the rules excluded. If `of_persons`, the sentences are on the share of the
+    """Return sentences on the share of the rows that were excluded. If `of_persons`, the sentences are on the share of the
     persons.
     """
     whole = "the persons in the file" if of_persons else "the file"
-    text = f"The rules excluded {excluded.share} of {whole} (estimated with noise)."
+    text = f"Rules and missing or unexpected values excluded {excluded.share} of {whole} (estimated with noise)."
     if excluded.many:
         text += (
             " The release describes only the rest. The card names the columns that exclude rows. `synthrelease check --data` "
@@ -210,7 +210,7 @@ def _next(document: ReleaseDocument, folder: Path, question: str | None) -> Iter
     yield Copied(f"  {called} verify {path}")
     if document.estimates is not None:
         if question is None:
-            yield "QUESTIONS.md has examples of analyses with intervals."
+            yield from ["QUESTIONS.md has examples of analyses with intervals."] * ("estimates.csv" in document.files)
         else:
             yield "Ask a question and get an interval:"
             yield Copied(f'  {called} estimate {path} "{question}"')

@@ -42,10 +42,11 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     """
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
+    from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.associations import planned_associations
     from synthrelease.spec.tried import WITHHELD, kept_in_trial
 
-    counted_on = _rows_of(spec, rows)
+    counted_on = rows or usual_rows(spec)
     models = planned_associations(spec, counted_on)
     trial = kept_in_trial(spec)
     told = trial not in ("", WITHHELD)  # the trial says which pairs are lost
@@ -87,16 +88,6 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
         counted = f"{len(pairs.carried_triples):,} of {pairs.triples:,}"
         yield f"The rows preserve the joint association of {counted} combinations of three columns: {triples}."
-
-
-def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
-    """Return the number of rows for the plan. This is the requested number, if there is one; otherwise the number of rows of
-    the rehearsed public file. Without a rehearsal, the default number is used.
-    """
-    from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.spec.tried import rows_tried
-
-    return rows or rows_tried(spec) or usual_rows(spec)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -469,9 +460,10 @@ def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]
     generators differ, the result is for the generator that preserves the smallest part.
     """
     from synthrelease.generators.associations import weakest_of
+    from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.associations import planned_associations
 
-    planned = planned_associations(spec, _rows_of(spec, rows))
+    planned = planned_associations(spec, rows or usual_rows(spec))
     pairs = combinations(planned[0].names, 2)
     return [asdict(weakest_of([associations.of(*pair) for associations in planned])) for pair in pairs]
 

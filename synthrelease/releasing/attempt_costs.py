@@ -66,8 +66,10 @@ class AttemptCost:
 
 
 def usual_rows(spec: ReleaseSpec) -> int:
-    """Return the number of rows for which costs are estimated: the stated number, or `USUAL_ROWS`."""
-    return spec.rows.stated or USUAL_ROWS
+    """Return the number of rows for which a plan is computed. This is the number of rows of the public file on which the
+    configuration was tried, otherwise the number in the configuration, otherwise `USUAL_ROWS`.
+    """
+    return rows_tried(spec) or spec.rows.stated or USUAL_ROWS
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
@@ -205,15 +207,12 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
 
     Parameters
     ----------
-    rows : number of rows in the file. If it is None, the function uses the first known number of these: the number in the
-        configuration, the number of rows of the rehearsed public table, `USUAL_ROWS`.
+    rows : number of rows in the file; if None, the number in the configuration or `usual_rows`.
     """
-    if rows is not None or spec.rows.stated is not None:
-        n, source = rows or usual_rows(spec), ""
-    elif (public := rows_tried(spec)) is not None:
-        n, source = public, " (as in the public file; state the rows of the private file with --rows)"
-    else:
-        n, source = usual_rows(spec), " (an assumption; state the rows of the file with --rows)"
+    n, source = rows or spec.rows.stated or usual_rows(spec), ""
+    if rows is None and spec.rows.stated is None:
+        known = "as in the public file" if rows_tried(spec) else "an assumption"
+        source = f" ({known}; state the rows of the private file with --rows)"
     expected = f"a threshold that at least one table of {n:,} rows{source} can meet"
     problems = [
         Problem(

@@ -172,7 +172,10 @@ def test_the_card_says_at_once_where_many_records_were_not_used(document: Releas
     left_out = rows_left_out(other)
     assert left_out is not None
     assert left_out.many == said
-    assert f"According to the noisy count, the rules excluded {left_out.share} of the rows." in domain_text(other)
+    assert (
+        f"According to the noisy count, rules and missing or unexpected values excluded {left_out.share} of the rows."
+        in domain_text(other)
+    )
 
 
 def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
