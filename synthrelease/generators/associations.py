@@ -127,8 +127,8 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
 
-    For independent columns with this noise, the square of V has a mean and a standard deviation. The mean and two standard
-    deviations are subtracted from the square of V. So noise alone rarely looks like an association.
+    For independent columns with this noise, the square of V has a mean and a standard deviation. Both are subtracted from the
+    square of V. So noise alone rarely looks like an association.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     if n <= 0 or not free:
         return 0.0
     square = float(((table - expected) ** 2 * _weights(expected, variance)).sum()) / n / (min(table.shape) - 1)
-    noise = noise_strength(expected, variance) ** 2 * (1 + 2 * math.sqrt(2 / free))
+    noise = noise_strength(expected, variance) ** 2 * (1 + math.sqrt(2 / free))
     return min(1.0, math.sqrt(max(0.0, square - noise)))
 
 
