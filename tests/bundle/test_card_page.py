@@ -418,6 +418,9 @@ def test_measured_tables_and_projections_are_told_in_words() -> None:
     assert parameter_texts({"tables": tables}) == [
         ("tables", "week of birth by sex, region (weight 2), all 2-way, all 1-way (weight 0.5)")
     ]
+    assert parameter_texts({"tables": "by cells: sex:(region + week_of_birth) + all 1-way"}) == [
+        ("tables", "by cells: sex by (region, week of birth), all 1-way")
+    ]
     assert "drawn at random" in projection_text({"kind": "minimum_count", "minimum_count": 2, "keep": "random"})
     assert "evenly" in projection_text({"kind": "minimum_count", "minimum_count": 2, "keep": "spread"})
     assert projection_text({"kind": "another"}) == ""

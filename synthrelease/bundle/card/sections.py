@@ -429,13 +429,13 @@ def _tables(value: Any) -> str:
     """Return in words a formula that names tables, such as "age:region + 2 sex"."""
     if not isinstance(value, str):
         return in_words(value)
-    terms = []
-    for term in value.split("+"):
+    terms, head = [], "by cells: " * value.startswith("by cells:")
+    for term in value.removeprefix("by cells:").split("+"):
         first, _, rest = term.strip().partition(" ")
         weighted = bool(rest) and first.replace(".", "", 1).isdigit()
         names = (rest if weighted else term).split(":")
         terms.append(" by ".join(words(name.strip()) for name in names) + (f" (weight {first})" if weighted else ""))
-    return ", ".join(terms)
+    return head + ", ".join(terms)
 
 
 _SCOPES = {"raw": "original records", "synthetic": "released rows"}

@@ -83,8 +83,8 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         raise InputError(f"{folder}: expected columns that depend on one another, found {found}.")
     bins = document.bins()
     # of names, such as those of persons, hardly any is frequent
-    texts = [part for part in document.columns if part.kind == "texts"]
-    rare = {part.name for part in texts if sum(part.counts.values()) < LEAST_NAMED * document.rows}
+    named = [part for part in document.columns if part.kind == "texts"]
+    rare = {part.name for part in named if sum(part.counts.values()) < LEAST_NAMED * document.rows}
     kept = [
         drafted
         for drafted in bins
