@@ -284,7 +284,7 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
     --------
     >>> from synthrelease.privacy.charges import mechanism
     >>> guarantee_in_words(UnitTable(name="birth"), mechanism("all", 1, "a sum"))
-    ['Guarantee: pure differential privacy; neighbouring files differ in one birth that is replaced.']
+    ['Guarantee: pure differential privacy; neighbouring files differ in one replaced birth.']
     """
     kind = "pure" if total.delta == 0 else "approximate"
     differ = f"one replaced {unit.name}"
