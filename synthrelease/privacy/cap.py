@@ -72,7 +72,7 @@ class Cap:
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta that pays for texts that only one of two neighbouring files contains. It is (1 + e^epsilon)
+        """Return the part of delta reserved for texts that only one of two neighbouring files contains. It is (1 + e^epsilon)
         times the probability that such a text is published.
         """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)

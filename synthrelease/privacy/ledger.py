@@ -292,7 +292,7 @@ class Ledger:
         return self._written(noted)
 
     def plan_years(self, horizon: Horizon) -> Statement:
-        """Record a plan over years, permanently, before the first release. This costs nothing.
+        """Record a plan over years before the first release. The plan cannot be changed later. This costs nothing.
 
         Raises
         ------

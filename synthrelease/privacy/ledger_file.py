@@ -561,8 +561,8 @@ def appear(temporary: Path, path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk. Windows needs no such call, because its file system logs names
-    itself.
+    """Wait until the names in a folder have been written to the disk. Windows needs no such call, because its file system logs
+    names itself.
     """
     if os.name == "nt":
         return

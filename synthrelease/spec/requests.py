@@ -142,7 +142,7 @@ class ComparisonRequest(TableRequest):
         default all.
     out : Write all statistics to this new JSON file. By default none.
     shortlist : Use the configurations of this shortlist. By default all.
-    copies : Draw this many tables with each method. Below 2 there are no statistics of utility.
+    copies : Draw this many tables with each method. With fewer than 2, no statistics of utility are computed.
     swap : Swap the values of these columns together. By default a column that identifies persons.
     swap_key : Swap between records with equal values in these columns. By default a column that depends on --swap.
     swap_rate : Select each record for swapping with this probability.
