@@ -27,7 +27,7 @@ class Between(NamedTuple):
 class Law(Protocol):
     """The distribution of a non-negative integer X."""
 
-    def below(self, bits: int) -> Iterator[Between]:
+    def below(self, bits: int) -> Iterator[tuple[int, int]]:
         """Yield bounds of 2^bits Pr[X < i] for i = 1, 2, ..., as long as Pr[X < i] is below 1.
 
         If X is unbounded, the method yields bounds for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for
@@ -49,17 +49,18 @@ class Geometric:
     rate: Fraction
     end: int | None = None
 
-    def below(self, bits: int) -> Iterator[Between]:
+    def below(self, bits: int) -> Iterator[tuple[int, int]]:
         """Yield bounds of 2^bits Pr[X < i], where Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
         wide = bits + _LAW_GUARD
-        unit, ratio = 1 << wide, exponential(self.rate, wide)
-        whole = complement(exponential(self.rate * self.end, wide), unit) if self.end else Between(unit, unit)
-        (low, high), i = ratio, 1
-        while self.end is None or i < self.end:  # the quotient of the complement, without a tuple for each step
-            yield Between((unit - high << bits) // whole.high, min(-((low - unit << bits) // whole.low), 1 << bits))
+        unit, (low, high) = 1 << wide, exponential(self.rate, wide)
+        least, most = complement(exponential(self.rate * self.end, wide), unit) if self.end else (unit, unit)
+        ratio_low, ratio_high, whole, i = low, high, 1 << bits, 1
+        while self.end is None or i < self.end:  # plain integers, because a choice of noise needs hundreds of bounds
+            above = -((low - unit << bits) // least)
+            yield (unit - high << bits) // most, above if above < whole else whole
             if self.end is None and high >> _LAW_GUARD == 0:
                 return
-            low, high, i = low * ratio.low >> wide, (high * ratio.high >> wide) + 1, i + 1
+            low, high, i = low * ratio_low >> wide, (high * ratio_high >> wide) + 1, i + 1
 
 
 @dataclass(frozen=True, kw_only=True)

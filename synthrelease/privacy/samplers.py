@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 
 import numpy as np
@@ -31,6 +31,7 @@ _READ = 256  # Number of bits that are read first for an unbounded distribution
 # Number of bits that are read for every draw from a table, and total number of bits for a draw that the first bits leave
 # undecided.
 _FIRST, _WORD = 16, 64
+_FEW = 64  # Up to this number of draws, searching takes less time than computing all 2^16 entries of a table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +104,10 @@ def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = Non
     """
     word, bits = random_bits(step) if word is None else word, step
     while True:
-        for value, bound in enumerate(law.below(bits)):
-            if bound.low > word:
+        for value, (low, high) in enumerate(law.below(bits)):
+            if low > word:
                 return value
-            if bound.high > word:
+            if high > word:
                 break  # the bits do not yet decide on which side of the bound the number lies
         else:  # beyond the last bound
             return value + 1
@@ -138,12 +139,10 @@ class Table:
     ----------
     law : the distribution.
     floors : (k,) uint64, floor(2^64 Pr[X < i]) for i = 1, ..., k: for all i, or up to the first value of 2^64 - 1.
-    first : (2^16,) int16, the value of X if U begins with these 16 bits; -1 if more bits are needed.
     """
 
     law: Law
     floors: np.ndarray
-    first: np.ndarray
 
     @classmethod
     def of(cls, law: Law) -> Table:
@@ -151,15 +150,32 @@ class Table:
         floors = np.array(exact_floors(law), dtype=np.uint64)
         if len(floors) >= 2 ** (_FIRST - 1):
             raise ValueError("expected a distribution with fewer likely values")
-        begins = (floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
+        return cls(law, floors)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """(2^16,) int16, the value of X if U begins with these 16 bits; -1 if more bits are needed."""
+        begins = self._begins
         # the number of floors below all words that begin with these bits
-        first = np.repeat(np.arange(len(floors) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
+        first = np.repeat(np.arange(len(begins) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
         first[begins] = _OPEN
-        return cls(law, floors, first)
+        return first
+
+    @property
+    def _begins(self) -> np.ndarray:
+        """Return the (k,) first 16 bits of each floor."""
+        return (self.floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
+
+    def decided(self, bits: np.ndarray) -> np.ndarray:
+        """Return the (n,) int64 entries of `first` for these bits. For a few draws, `first` itself is not computed."""
+        if len(bits) > _FEW:
+            return self.first[bits].astype(np.int64)
+        begins, values = self._begins, np.searchsorted(self._begins, bits)
+        return np.where(begins[np.minimum(values, len(begins) - 1)] == bits, _OPEN, values)
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:
         """Return (n,) independent int64 draws from (n,) uint16 uniform first bits. `read` supplies further bits."""
-        values = self.first[bits].astype(np.int64)
+        values = self.decided(bits)
         left = np.flatnonzero(values == _OPEN)
         if len(left):
             further = np.frombuffer(read(8 * len(left)), dtype=np.uint64) >> np.uint64(_FIRST)
@@ -180,12 +196,13 @@ def exact_floors(law: Law) -> list[int]:
     """
     bits = 2 * _WORD
     while True:
-        floors, beyond = list[int](), bits - _WORD
+        floors, beyond, highest = list[int](), bits - _WORD, 2**_WORD - 1
         for low, high in law.below(bits):
-            if low >> beyond != (high - 1) >> beyond:
+            floor = low >> beyond
+            if floor != high - 1 >> beyond:
                 break
-            floors.append(low >> beyond)
-            if floors[-1] == 2**_WORD - 1:
+            floors.append(floor)
+            if floor == highest:
                 return floors
         else:
             return floors

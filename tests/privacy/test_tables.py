@@ -99,6 +99,10 @@ def test_the_first_bits_decide_only_where_all_words_agree(law: Law) -> None:
     agree = (at_start == at_end) & ~tied_end
     assert (table.first[agree] == at_start[agree]).all()
     assert (table.first[~agree] == -1).all()
+    words = np.arange(2**16, dtype=np.uint16)
+    few = [table.decided(some) for some in np.split(words, 2**10)]  # searched, not looked up
+    assert (np.concatenate(few) == table.first).all()
+    assert (table.decided(words) == table.first).all()
 
 
 def test_a_vector_is_drawn_place_by_place() -> None:
