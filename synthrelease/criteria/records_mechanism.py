@@ -29,7 +29,7 @@ from synthrelease.criteria.records import (
     StandardUnits,
     upper_triangle,
 )
-from synthrelease.data.counts import Counts, codes_of
+from synthrelease.data.counts import Counts, codes_of, few_rows
 from synthrelease.data.layout import Layout
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Binning
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 MOST = 2**20
 """Largest integer that one record adds to a moment. Finer grids would hardly lower the noise."""
 _BATCH = 2**16  # Number of records whose moments are computed at once, to limit memory
+_MOST_BITS = 1000  # Powers of 2 up to about this exponent are floating-point numbers
 MOST_REPLACED = 2**12
 """Largest number of records up to which `replaced_before` counts."""
 
@@ -67,7 +68,8 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
     def valued() -> Records:
         values = np.array([axis[bins] for axis, bins in zip(numbers, rows.bins, strict=True)])
         whole = np.isfinite(values).all(axis=0)
-        return Records(values=values[:, whole].T, counts=rows.counts[whole])
+        # column after column in memory, because all computations are elementwise in columns
+        return Records(values=values.compress(whole, axis=1).T, counts=rows.counts[whole])
 
     key = ("values", columns.names, *(axis.tobytes() for axis in numbers))
     return table.cached(key, valued) if isinstance(table, BinnedCounts) else valued()
@@ -301,8 +303,31 @@ def difference_of_mean_errors(
     public number of rows.
     """
     records = original_records(counts, columns)
-    ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
-    return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows
+
+    def gaps(some: slice) -> np.ndarray:
+        ours, theirs = (absolute_errors(records.values[some], line, *allowed) for line in lines)
+        return np.asarray(records.counts[some] * (ours - theirs))
+
+    return abs(float(sum(map(exact_sum, map(gaps, few_rows(len(records.counts))))))) / rows
+
+
+def exact_sum(values: np.ndarray) -> Fraction | float:
+    """Return the exact sum of numbers; NaN if one of them is not finite. `float` of the result is what `math.fsum` returns.
+
+    Each number is split into a multiple of a power of 2 and a remainder. The power is so large that 64 bits can contain the sum
+    of the multiples, and the remainder is at most half the power. Multiples and remainders are exact, because numbers are only
+    scaled by powers of 2, rounded to whole numbers and replaced by their remainders, which need no more bits than the numbers.
+    The remainders are split in the same way, until all of them are 0.
+    """
+    total = Fraction(0)
+    while largest := float(np.abs(values).max(initial=0.0)):
+        bits = 62 - len(values).bit_length() - math.frexp(largest)[1] if math.isfinite(largest) else _MOST_BITS
+        if bits >= _MOST_BITS:  # not finite, or so small that scaling would overflow
+            return total + sum(map(Fraction, values.tolist())) if math.isfinite(largest) else math.nan
+        whole = np.rint(values * 2.0**bits)
+        total += int(whole.astype(np.int64).sum()) * Fraction(2) ** -bits
+        values = values - whole * 2.0**-bits
+    return total
 
 
 def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
