@@ -9,8 +9,8 @@ OF_HIDDEN_NUMBERS = (
         name="hidden number of rounds: undecided bits decide it",
         breaks="the distribution only approximates the one that is paid for",
         place="privacy.samplers:inverted",
-        old="if bound.low > word:\n    return value\nif bound.high > word:\n    break",
-        new="if bound.high > word:\n    return value",
+        old="if low > word:\n    return value\nif high > word:\n    break",
+        new="if high > word:\n    return value",
         tests=("tests/privacy/test_randomness.py::test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows",),
     ),
     Mutation(
