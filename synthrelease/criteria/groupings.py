@@ -83,17 +83,17 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
     """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. It is the lowest bin for which at
     least a share q of the group's rows with a value lie in this bin or below.
     """
-    bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
-    counted = np.flatnonzero((groups >= 0) & (bins < present))
-    cells = groups[counted].astype(np.int64) * present + bins[counted]
-    # small integers are sorted fast
-    line = counted[np.argsort(cells.astype(np.min_scalar_type(len(grouping) * present)), kind="stable")]
-    reached = np.cumsum(table.counts[line])
-    ends = np.searchsorted(groups[line], np.arange(len(grouping) + 1))  # where each group begins, and the end of the last one
+    from synthrelease.criteria.groupings_mechanism import rows_of_bins
+
+    cells = rows_of_bins(table, column, grouping, table.layout.sizes[column])  # sorted by group and bin
+    groups, bins = np.divmod(cells.codes, table.layout.sizes[column])
+    valued = bins < present
+    groups, bins, reached = groups[valued], bins[valued], np.cumsum(cells.counts[valued])
+    ends = np.searchsorted(groups, np.arange(len(grouping) + 1))  # where each group begins, and the end of the last one
     before = np.append(0, reached)[ends]
     least = np.array([max(1, math.ceil(q * int(total))) for total in np.diff(before)], dtype=np.int64)
     place = np.searchsorted(reached, before[:-1] + least)
-    return np.where(np.diff(before) > 0, np.append(bins[line], -1)[place], -1)
+    return np.where(np.diff(before) > 0, np.append(bins, -1)[place], -1)
 
 
 def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:

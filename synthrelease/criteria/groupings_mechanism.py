@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy as np
 from synthrelease.criteria.groupings import Grouping
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.data.member_counts import BinnedCounts, atoms_of
+from synthrelease.data.member_counts import atoms_of, cached
 from synthrelease.data.schema import Transformation
 
 _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the difference of two products of counts
@@ -85,10 +85,10 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
     """Return the counts of a table by group and bin of a column; rows in no group are left out."""
-    groups = groups_of_cells(table, grouping)
-    counted = groups >= 0
-    places = groups[counted] * n_bins + table.digits(column)[counted]
-    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, table.counts[counted])
+    places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
+    if (grouping.into < 0).any():  # a row in no group has a place below 0
+        places, rows = places[places >= 0], rows[places >= 0]
+    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,20 +116,17 @@ class RowsOfGroups:
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of the original table. The counts by group and value are cached, because all
-        candidates need them.
-        """
+        """Return (n_groups,) counts and sums of the original table. They are cached, because all candidates need them."""
         if not self.own:
             return self.of_released(table, grouping)
         atoms = self.transformation.schema[self.column].atoms
 
-        def counted() -> Counts:
+        def summed() -> tuple[np.ndarray, np.ndarray]:
             rows, on_atoms = atoms_of(table, self.transformation), grouping.on_atoms(self.transformation)
-            return rows_of_bins(rows, self._place, on_atoms, len(atoms))
+            cells = rows_of_bins(rows, self._place, on_atoms, len(atoms))
+            return sums_of_rows(cells, self._clipped(atoms.known_numbers))
 
-        key = ("values by group", self.column, grouping.name)
-        cells = table.cached(key, counted) if isinstance(table, BinnedCounts) else counted()
-        return sums_of_rows(cells, self._clipped(atoms.known_numbers))
+        return cached(table, ("values by group", self.column, grouping.name, self.range), summed)
 
     @property
     def _place(self) -> int:
@@ -190,7 +187,10 @@ class Windows:
         """Return the (n_groups,) whole numbers max(B - q n_g, A - (1 - q) n_g) times the denominator of q. Of the n_g rows of
         the group, B lie below its window and A above.
         """
-        bins, groups, n_groups = counts.digits(self.column), groups_of_cells(counts, self.grouping), len(self.grouping)
+        n_bins, n_groups = counts.layout.sizes[self.column], len(self.grouping)
+        key = ("bins by group", self.column, self.grouping.name)
+        counts = cached(counts, key, partial(rows_of_bins, counts, self.column, self.grouping, n_bins))
+        groups, bins = np.divmod(counts.codes, n_bins)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
         rows = sizes(counts, groups, values, n_groups)
         below = sizes(counts, groups, values & (bins < middle - self.within), n_groups)

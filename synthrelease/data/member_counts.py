@@ -54,6 +54,11 @@ class BinnedCounts(Counts):
         return self._cache[key]
 
 
+def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
+    """Return `make()`. A table with atomic cells stores the result (`BinnedCounts.cached`)."""
+    return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
+
+
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
     """Return the atomic cells of the rows of a table on the bins of a transformation.
 
