@@ -33,40 +33,77 @@ MAX_PROBLEMS = 30
 """Largest number of mistakes in one message."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """One mistake in a specification. A problem has a place, the expected value, the value found and, if there is one, a
-    suggestion.
+def mistake(text: str, found: str | None = None) -> str:
+    """Return the message of a mistake, without a full stop at the end.
+
+    Parameters
+    ----------
+    text : one or more sentences; with `found`, a noun for the expected value, such as "a number of at least 0".
+    found : the wrong value.
+
+    Examples
+    --------
+    >>> mistake("The table has no column 'age'")
+    "The table has no column 'age'"
+    >>> mistake("a number of at least 0", "-1")
+    'expected a number of at least 0, found -1'
     """
+    return cut(text, 1200).rstrip(".") if found is None else f"expected {cut(text)}, found {cut(found)}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a specification: the file, the TOML path, the message (`mistake`) and the name that was probably meant."""
 
     file: str
     path: str
-    expected: str
-    found: str
+    message: str
     suggestion: str | None = None
 
     def __str__(self) -> str:
-        text = f"{self.file}: {cut(self.path, 200) or '(top level)'}: expected {cut(self.expected)}; found {cut(self.found)}"
-        return f"{text}. Did you mean {self.suggestion!r}?" if self.suggestion else f"{text}."
+        return f"{self.file}: {cut(self.path, 200) or '(top level)'}: {self.message}.{_meant(self.suggestion)}"
+
+    @property
+    def sentence(self) -> str:
+        """Return the message as a sentence, without file and path."""
+        return f"{self.message[0].upper()}{self.message[1:]}."
+
+
+def _meant(suggestion: str | None) -> str:
+    return f" Did you mean {suggestion!r}?" if suggestion else ""
 
 
 class Unexpected(ValueError):
-    """A mistake at the place where the program detects it. The error has the expected value, the value found and, if there is
-    one, a suggestion.
+    """A mistake at the place where the program detects it.
 
     A caller that knows the file turns the mistake into a `Problem`. A validator of pydantic may raise the mistake; pydantic
     passes it on unchanged.
 
-    Attributes
+    Parameters
     ----------
-    found : the wrong part; None if the whole checked value is wrong, because the caller can show this value.
+    text, found : the message, as for `mistake`.
+    suggestion : the name that was probably meant.
     place : the path of the wrong part inside of the checked value; empty if the whole value is wrong.
     """
 
-    def __init__(self, expected: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
-        self.expected, self.found, self.suggestion, self.place = expected, found, suggestion, place
-        text = f"expected {expected}" if found is None else f"expected {expected}, found {found}"
-        super().__init__(f"{place}: {text}" if place else text)
+    def __init__(self, text: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
+        self.message, self.suggestion, self.place = mistake(text, found), suggestion, place
+        super().__init__(f"{place}: {self.message}" if place else self.message)
+
+    def about(self, value: str) -> str:
+        """Return the message of the mistake in this value."""
+        return self.message
+
+
+class UnexpectedValue(Unexpected):
+    """A mistake that concerns the whole checked value. The caller knows this value and shows it."""
+
+    def __init__(self, expected: str):
+        super().__init__(f"expected {expected}")
+        self.expected = expected
+
+    def about(self, value: str) -> str:
+        return mistake(self.expected, value)
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
@@ -79,9 +116,11 @@ def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Une
     reads : the format numbers that this version reads. The first of them is the number that this version writes.
     writer : the version that wrote the document; empty if the version is not known.
     """
-    program = f"synthrelease {cut(writer, 40)!r}, which wrote it," if writer else "the version of synthrelease that wrote it"
+    program = f"synthrelease {cut(writer, 40)!r}, which wrote it" if writer else "the version of synthrelease that wrote it"
     numbers = " or ".join(map(str, reads))
-    return Unexpected(numbers, f"{found}: {program} reads this format; this version reads {numbers}", place="format")
+    return Unexpected(
+        f"This version reads format {numbers}, and the file has format {found}. Read the file with {program}", place="format"
+    )
 
 
 class SpecError(SynthreleaseError):
@@ -94,9 +133,9 @@ class SpecError(SynthreleaseError):
         super().__init__("\n".join(lines + more))
 
     @classmethod
-    def at(cls, file: object, path: str, expected: str, found: str) -> SpecError:
-        """Return the error for one mistake, at a TOML path of a file."""
-        return cls([Problem(file=str(file), path=path, expected=expected, found=found)])
+    def at(cls, file: object, path: str, text: str, found: str | None = None) -> SpecError:
+        """Return the error for one mistake, at a TOML path of a file. `text` and `found` are as for `mistake`."""
+        return cls([Problem(str(file), path, mistake(text, found))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problems,)

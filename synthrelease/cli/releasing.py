@@ -147,14 +147,14 @@ def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None =
     file : Write the plan to this ledger.
     config : Read the plan over years ([series]) of this configuration.
     """
-    from synthrelease.errors import Problem, SpecError
+    from synthrelease.errors import SpecError
     from synthrelease.privacy.ledger import load_ledger
     from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     spec.check_unit_answered()
     if spec.year is None:
-        raise SpecError([Problem(file=spec.path, path="series.years", expected="a plan over years", found="none")])
+        raise SpecError.at(spec.path, "series.years", "The configuration has no plan over years")
     statement = load_ledger(file, expect_head=expect_head).plan_years(spec.year.horizon)
     _print_years(statement, spec.year.horizon)
     screen.print(f"For your logbook: {statement.logbook_line()}")

@@ -89,7 +89,7 @@ class Criterion(SpecTable):
     @classmethod
     def _answerable(cls, answered_by: str | None) -> str | None:
         if answered_by is not None and cls.no_measured_bound:
-            raise Unexpected("no `answered_by`, because measurements cannot answer this kind of criterion")
+            raise Unexpected("Delete `answered_by`: noisy tables cannot give the value of this kind of criterion")
         return answered_by
 
     @field_validator("epsilon")
@@ -97,7 +97,7 @@ class Criterion(SpecTable):
     def _paid_or_answered(cls, epsilon: Fraction, others: ValidationInfo) -> Fraction:
         answered_by = others.data.get("answered_by")
         if answered_by is not None and epsilon:
-            raise Unexpected("no epsilon, because an answer from shared measurements costs nothing")
+            raise Unexpected("Delete epsilon: a value that is computed from the noisy tables costs nothing")
         if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
             raise Unexpected('a number above 0, or answered_by = "measurements" instead of an epsilon', "0 or nothing")
         return epsilon

@@ -528,7 +528,7 @@ class AdaptiveGenerator(Generator):
             cells = JunctionTree.of(layout.sizes, unmeasured).largest
             if cells > DENSE_LIMIT:
                 expected = f"tables of weight 0 that connect at most {DENSE_LIMIT} cells"
-                yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
+                yield Mistake(field="tables", text=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
         """Return the associations that a fit may measure. With a prior or a term "all N-way", every table may be measured.

@@ -245,7 +245,7 @@ class PATECTGAN(AdversarialGenerator):
         cells = self.teachers * Pairs(layout).cells
         if cells > TABLE_LIMIT:
             expected = f"at most {TABLE_LIMIT} counts of all teachers, who each keep the tables of all pairs of columns"
-            yield Mistake(field="teachers", expected=expected, found=f"{cells} counts; the largest: {layout.largest()}")
+            yield Mistake(field="teachers", text=expected, found=f"{cells} counts; the largest: {layout.largest()}")
 
     def charge(self, epsilon: Fraction) -> Charge:
         name = f"PATECTGAN: noisy frequencies, and noisy votes on {self.steps * self.labels} rows (Papernot et al. 2018)"

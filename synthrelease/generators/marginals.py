@@ -245,7 +245,7 @@ class MarginalsGenerator(MeasuringGenerator):
             clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
             yield Mistake(
                 field="tables",
-                expected=f"fewer or smaller tables, which connect at most {DENSE_LIMIT} cells together with the rules",
+                text=f"fewer or smaller tables, which connect at most {DENSE_LIMIT} cells together with the rules",
                 found=f"{cells} cells in one clique of the model; its largest columns are {layout.largest(clique)}",
             )
 

@@ -295,7 +295,7 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
         return
     for column, number in Counter(factor.column for factor in factors).items():
         if number == layout.sizes[layout.index(column)]:
-            yield Mistake(field=_FIELD, expected=f"a bin of {column!r} that is not rare", found="only rare bins")
+            yield Mistake(field=_FIELD, text=f"a bin of {column!r} that is not rare", found="only rare bins")
 
 
 # Formulas name tables, as in "age:(region + sex) + 2 all 2-way".
@@ -460,7 +460,7 @@ def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mi
     for name in dict.fromkeys(names):
         if name not in layout.columns:
             guess = closest(name, layout.columns)
-            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
+            yield Mistake(field="tables", text=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
 
 
 @dataclass(frozen=True, kw_only=True)

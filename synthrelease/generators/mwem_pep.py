@@ -64,7 +64,7 @@ class CountingQueries(Generator):
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
             expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} uses all of them"
-            yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells; the largest: {layout.largest()}")
+            yield Mistake(field="family", text=expected, found=f"{layout.n_cells} cells; the largest: {layout.largest()}")
 
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction

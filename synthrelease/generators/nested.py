@@ -100,18 +100,18 @@ class NestedGenerator(MarginalsGenerator):
         for name in self.chain[:-1]:
             if tuple(sorted((layout.index(name), lowest))) not in ties:
                 expected = f"a rule that assigns each area to one of {name!r}, as [geography] does"
-                yield Mistake(field="areas", expected=expected, found="no such rule")
+                yield Mistake(field="areas", text=expected, found="no such rule")
         yield from self._wrong_tables(layout)
         yield from self._too_large(layout, list(ties))
 
     def _wrong_areas(self, layout: Layout) -> Iterable[Mistake]:
         if unknown := [name for name in self.chain if name not in layout.columns]:
-            yield Mistake(field="areas", expected="columns, the largest areas first, joined by >", found=repr(unknown[0]))
+            yield Mistake(field="areas", text="columns, the largest areas first, joined by >", found=repr(unknown[0]))
         if len(set(self.chain)) < len(self.chain):
-            yield Mistake(field="areas", expected="different columns", found=repr(self.areas))
+            yield Mistake(field="areas", text="different columns", found=repr(self.areas))
         if self.wanted is not None and self.wanted.count(WITHIN) != len(self.chain):
             expected = f"{len(self.chain) + 1} numbers: one for the whole and one for each level"
-            yield Mistake(field="wanted", expected=expected, found=repr(self.wanted))
+            yield Mistake(field="wanted", text=expected, found=repr(self.wanted))
 
     def _wrong_tables(self, layout: Layout) -> Iterable[Mistake]:
         levels = [
@@ -119,22 +119,22 @@ class NestedGenerator(MarginalsGenerator):
             for columns in self.structure(layout)
         ]
         if several := [areas for areas in levels if len(areas) > 1]:
-            yield Mistake(field="tables", expected="tables with one column of areas each", found=":".join(several[0]))
+            yield Mistake(field="tables", text="tables with one column of areas each", found=":".join(several[0]))
             return
         for name in self.chain:
             if [name] not in levels:
-                yield Mistake(field="tables", expected=f"a table of {name!r}", found="none")
+                yield Mistake(field="tables", text=f"a table of {name!r}", found="none")
 
     def _too_large(self, layout: Layout, tied: Sequence[tuple[int, ...]]) -> Iterable[Mistake]:
         for name, cells in self._cells_within(layout).items():
             if cells > DENSE_LIMIT:
                 expected = f"tables of {name!r} and its parts with at most {DENSE_LIMIT} cells in an area of the level above"
-                yield Mistake(field="tables", expected=expected, found=str(cells))
+                yield Mistake(field="tables", text=expected, found=str(cells))
         plain, sets = self._apart(layout), self._structure_of_whole(layout)
         sets += [tuple(plain.index(column) for column in columns) for columns in tied if set(columns) <= set(plain)]
         if plain and (cells := JunctionTree.of(layout.subset(plain).sizes, sets).largest) > DENSE_LIMIT:
             expected = f"tables and rules whose model has cliques of at most {DENSE_LIMIT} cells"
-            yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
+            yield Mistake(field="tables", text=expected, found=f"{cells} cells in one clique of the model")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
         """Return, by the column of areas, the number of cells into which a mean area of the level above is divided."""

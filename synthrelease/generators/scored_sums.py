@@ -159,24 +159,24 @@ class ScoredSum:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)
                 expected = f"columns ({listing(layout.columns)})"
-                yield Mistake(field="sums", expected=expected, found=repr(factor.column), suggestion=guess)
+                yield Mistake(field="sums", text=expected, found=repr(factor.column), suggestion=guess)
                 return
             if isinstance(factor, OwnValue):
                 if layout.numbers and all(number is None for number in layout.numbers[layout.index(factor.column)]):
                     expected = f"for {factor.text}, a column with numbers and with an alternative that all others refine"
-                    yield Mistake(field="sums", expected=expected, found=repr(factor.column))
+                    yield Mistake(field="sums", text=expected, found=repr(factor.column))
                     return
                 continue
             size = layout.sizes[layout.index(factor.column)]
             if not factor.spread and len(factor.scores) != size:
                 expected = f"{size} scores of {factor.column!r}, one for each measured bin, or two scores with .. between them"
-                yield Mistake(field="sums", expected=expected, found=str(len(factor.scores)))
+                yield Mistake(field="sums", text=expected, found=str(len(factor.scores)))
                 return
         if self.own_values_of:
             if not self.ends[0] < self.ends[1]:
                 yield Mistake("sums", "limits that distinguish rows", f"one value for all rows in {self.text}")
         elif not np.ptp(self.scores(layout)):
-            yield Mistake(field="sums", expected="scores that differ", found=f"one score for all rows in {self.text}")
+            yield Mistake(field="sums", text="scores that differ", found=f"one score for all rows in {self.text}")
 
 
 @dataclass(frozen=True, kw_only=True)

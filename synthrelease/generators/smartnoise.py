@@ -67,7 +67,7 @@ class LibraryGenerator(Generator):
     def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
         if not all(find_spec(package) for package in ("snsynth", "mbi")):
             expected = 'a family that is installed; this family comes with the extra "smartnoise" of synthrelease'
-            yield Mistake(field="family", expected=expected, found=repr(self.family))
+            yield Mistake(field="family", text=expected, found=repr(self.family))
 
     def load(self) -> None:
         try:
@@ -171,7 +171,7 @@ class AIM(LibraryGenerator):
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         yield from super().mistakes(layout, tied)
         if self.rounds < len(layout.sizes):
-            yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
+            yield Mistake(field="rounds", text=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
         """Run the library inside `spend`, and build a network from its fitted model.

@@ -420,7 +420,7 @@ class LedgerError(BudgetError):
 
 def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
     """Return an error with three facts: the expected content, the content that was found, and the steward's next step."""
-    return LedgerError(f"{path}: expected {expected}; found {actual}. No private data were read. {advice}.")
+    return LedgerError(f"{path}: expected {expected}, found {actual}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:

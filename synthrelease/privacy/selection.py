@@ -241,7 +241,7 @@ class FiniteLaw:
         if not epsilon or len(self.atoms) == 1:
             return most
         if epsilon > LARGEST_EPSILON:
-            raise BudgetError(f"A hidden number needs rounds of at most epsilon = {LARGEST_EPSILON}; found {float(epsilon):g}.")
+            raise BudgetError(f"A hidden number needs rounds of at most epsilon = {LARGEST_EPSILON}, found {float(epsilon):g}.")
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, S
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.errors import SynthreleaseError, Unexpected, of_another_format
+from synthrelease.errors import SynthreleaseError, Unexpected, UnexpectedValue, of_another_format
 from synthrelease.privacy.charges import Way, decimal_text
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _exact(text: str) -> str:
     Unexpected : for any other text.
     """
     if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
-        raise Unexpected("a fraction of at least 0 in lowest terms, such as '191/20'")
+        raise UnexpectedValue("a fraction of at least 0 in lowest terms, such as '191/20'")
     return text
 
 

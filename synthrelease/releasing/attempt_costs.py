@@ -213,14 +213,8 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     if rows is None and spec.rows.stated is None:
         known = "as in the public file" if rows_tried(spec) else "an assumption"
         source = f" ({known}; state the rows of the private file with --rows)"
-    expected = f"a threshold that at least one table of {n:,} rows{source} can meet"
     problems = [
-        Problem(
-            file=spec.path,
-            path=f"criteria {name!r}",
-            expected=expected,
-            found=f"a threshold that no table meets: {text.rstrip('.')}",
-        )
+        Problem(spec.path, f"criteria {name!r}", f"No table of {n:,} rows{source} can meet the threshold: {text.rstrip('.')}")
         for name, text in doubts(spec, n)
         if isinstance(text, NobodyPasses)
     ]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from synthrelease.data.texts import is_executable
-from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.errors import Unexpected, UnexpectedValue, closest, listing
 
 # Texts that may be the label of a bin.
 
@@ -41,7 +41,7 @@ def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
 
     def check(value: Any) -> Any:
         if not holds(value):
-            raise Unexpected(expected)
+            raise UnexpectedValue(expected)
         return value
 
     return AfterValidator(check)
@@ -89,9 +89,9 @@ class SpecTable(BaseModel):
         annotation = cls.model_fields[info.field_name or ""].annotation
         kinds = {annotation, *get_args(annotation)}
         if isinstance(value, bool) and {Fraction, float, int} & kinds:
-            raise Unexpected("a number")
+            raise UnexpectedValue("a number")
         if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
-            raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
+            raise UnexpectedValue("a number")  # '1e999999999' would be computed to its last digit
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -127,13 +127,13 @@ class AgreedTable(SpecTable):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration, with the name of the field, the expected value, and the value found. Only a
-    comparison with the columns shows such a mistake.
+    """A mistake in a table of the configuration that only a comparison with the columns shows: the name of the field, and the
+    message (`text` and `found` are as for `errors.mistake`).
     """
 
     field: str
-    expected: str
-    found: str
+    text: str
+    found: str | None = None
     suggestion: str | None = None
 
 

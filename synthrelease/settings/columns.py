@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
-from synthrelease.errors import Unexpected, listing
+from synthrelease.errors import Unexpected, UnexpectedValue, listing
 from synthrelease.settings.base import Line, SpecTable
 
 
@@ -23,7 +23,7 @@ def _bins(value: Any) -> Any:
             return value
     elif isinstance(value, list | tuple) and all(_is_bin(text) for text in value):
         return [str(text) for text in value]
-    raise Unexpected("a list of bins such as ['<18', '18-19'], or a table of groups of categories")
+    raise UnexpectedValue("a list of bins such as ['<18', '18-19'], or a table of groups of categories")
 
 
 def _groups(value: Any) -> Any:
@@ -33,7 +33,7 @@ def _groups(value: Any) -> Any:
 def _categories(value: Any) -> Any:
     if value is None or _is_texts(value) or (isinstance(value, Mapping) and all(_is_texts(texts) for texts in value.values())):
         return value
-    raise Unexpected("a list of texts, or a table of categories with their texts in the file")
+    raise UnexpectedValue("a list of texts, or a table of categories with their texts in the file")
 
 
 def _codes(value: Any) -> Any:
@@ -43,7 +43,7 @@ def _codes(value: Any) -> Any:
         return {text: text for text in value}
     if isinstance(value, Mapping) and all(isinstance(label, str) for label in value.values()):
         return value
-    raise Unexpected("a list of codes, a table of codes with labels, or the name of a CSV file with the columns code,label")
+    raise UnexpectedValue("a list of codes, a table of codes with labels, or the name of a CSV file (columns code,label)")
 
 
 def _is_texts(value: Any) -> bool:
@@ -104,7 +104,7 @@ def _missing_rule(value: Any) -> Any:
     with the allowed settings.
     """
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
-        raise Unexpected(
+        raise UnexpectedValue(
             "'bin', 'drop' or 'error': missing values must not be filled from other private records, because one person's "
             "values would then be in many rows, which the guarantee does not cover. Three methods are allowed. A public rule "
             "may decide for each record: 'bin' makes missing a separate value, and 'drop' excludes the row. A rule or model "
@@ -148,12 +148,12 @@ class FixedWidthTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.record_type is None) == bool(self.records) or bool(self.columns) == bool(self.records):
-            yield Unexpected("either columns, or record_type and records")
+            yield UnexpectedValue("either columns, or record_type and records")
         tables = [self.columns, *self.records.values()]
         positions = [*(position for table in tables for position in table.values()), self.record_type or (1, 1)]
         for first, last, *decimals in positions:
             if not (1 <= first <= last <= MOST_CHARACTERS and all(0 <= digits <= last - first + 1 for digits in decimals)):
-                yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
+                yield UnexpectedValue(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
         """Return the record type of the lines to read, and the positions of the columns in these lines. In a file without
@@ -220,7 +220,7 @@ class InputTable(SpecTable):
     @classmethod
     def _not_expanded(cls, value: Any) -> Any:
         if value != "respondent":
-            raise Unexpected(
+            raise UnexpectedValue(
                 "'respondent': if a respondent has several rows, or a row counts several times, replacing one respondent "
                 "changes counts by more than 1, and the guarantee does not hold"
             )
@@ -233,7 +233,7 @@ class InputTable(SpecTable):
     def _number_or_word(cls, rows: Any) -> Any:
         whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MAX_STATED_ROWS
         if not (whole or rows in ("private", "exact")):
-            raise Unexpected(f"'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
+            raise UnexpectedValue(f"'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
         return rows
 
 
@@ -348,9 +348,9 @@ class ColumnTable(SpecTable):
             return None
         low, high = bounds
         if not (low < high and max(abs(low), abs(high)) <= 1e15):
-            raise Unexpected("[lowest, highest] with lowest < highest, both between -1e15 and 1e15")
+            raise UnexpectedValue("[lowest, highest] with lowest < highest, both between -1e15 and 1e15")
         if info.data.get("kind") == "integer" and (low != int(low) or high != int(high)):
-            raise Unexpected("whole numbers")
+            raise UnexpectedValue("whole numbers")
         return bounds
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from synthrelease.errors import MAX_PROBLEMS, Problem, SpecError, Unexpected, closest, listing
+from synthrelease.errors import MAX_PROBLEMS, Problem, SpecError, Unexpected, closest, listing, mistake
 from synthrelease.settings.base import Mistake, unknown
 from synthrelease.settings.reading import ConfigurationFile, dotted, value_text
 
@@ -43,23 +43,26 @@ class Problems:
         self.file = str(configuration.path)
         self.found: list[Problem] = []
 
-    def add(self, path: str, expected: str, found: str, suggestion: str | None = None, file: str | None = None) -> None:
-        self.found.append(Problem(file=file or self.file, path=path, expected=expected, found=found, suggestion=suggestion))
+    def add(
+        self, path: str, text: str, found: str | None = None, suggestion: str | None = None, file: str | None = None
+    ) -> None:
+        """Add a problem. `text` and `found` are as for `errors.mistake`."""
+        self.found.append(Problem(file or self.file, path, mistake(text, found), suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
         """Add a mistake for each unknown name. The mistake suggests the known name that was probably meant."""
-        for mistake in unknown(path, what, names, known):
-            self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
+        for wrong in unknown(path, what, names, known):
+            self.add(path, wrong.text, wrong.found, wrong.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
         """Add a mistake that was raised, at the given path."""
-        self.add(path, error.expected, error.found or "something else", error.suggestion, file)
+        self.add(path, error.message, None, error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
         """Add the mistakes in the table at `where`, and return whether the table has mistakes."""
         earlier = len(self.found)
-        for mistake in mistakes:
-            self.add(f"{where}.{mistake.field}", mistake.expected, mistake.found, mistake.suggestion, file)
+        for wrong in mistakes:
+            self.add(f"{where}.{wrong.field}", wrong.text, wrong.found, wrong.suggestion, file)
         return len(self.found) > earlier
 
     def stop(self) -> None:
@@ -125,24 +128,22 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     if item["type"] == "extra_forbidden":
         fields, name = _fields_at(model, steps[:-1]), str(steps[-1])
         if (why := _refusal([_SAID["invariants"]], name)) is not None:
-            return Problem(file=file, path=path, expected=why, found=repr(name))
+            return Problem(file, path, mistake(why, repr(name)))
         expected = f"one of {listing(fields, 30)}"
-        return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, fields))
+        return Problem(file, path, mistake(expected, repr(name)), closest(name, fields))
     if item["type"] == "missing":
-        return Problem(file=file, path=path, expected="a value, because this setting is required", found="nothing")
+        return Problem(file, path, "This setting is required")
     if item["type"] == "value_error":
         error = item["ctx"]["error"]
         if isinstance(error, Unexpected):
-            actual = value_text(item["input"]) if error.found is None else error.found
-            return Problem(file=file, path=path, expected=error.expected, found=actual, suggestion=error.suggestion)
-        # a contradiction between several values of one table, as a sentence
-        return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {error}")
+            return Problem(file, path, error.about(value_text(item["input"])), error.suggestion)
+        return Problem(file, path, mistake(str(error)))  # a contradiction between several values of one table
     limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
     expected = _SAID["expected"].get(item["type"], "{message}").format(message=item["msg"], **limits)
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):
         suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
-    return Problem(file=file, path=path, expected=expected, found=value_text(item["input"]), suggestion=suggestion)
+    return Problem(file, path, mistake(expected, value_text(item["input"])), suggestion)
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from synthrelease.data.linked import Linked, slot_name
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, UnexpectedValue
 from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.plan import MOST_YEARS, Horizon
 from synthrelease.settings.base import Line, Reason, SpecTable, checked
@@ -188,7 +188,7 @@ def _totals(value: Any) -> Any:
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping) or not value:
-        raise Unexpected("the name of a CSV file, or a table of groups with their totals")
+        raise UnexpectedValue("the name of a CSV file, or a table of groups with their totals")
     for label, inner in value.items():
         for text, number in inner.items() if isinstance(inner, Mapping) else [(label, inner)]:
             if not is_total(number):

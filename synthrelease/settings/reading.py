@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from synthrelease.errors import Problem, SpecError, Unexpected
+from synthrelease.errors import Problem, SpecError, Unexpected, mistake
 
 MAX_SPEC_BYTES = 1_000_000
 MAX_DEPTH = 30
@@ -44,7 +44,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
     except Unexpected as error:
-        raise SpecError.at(path, "", error.expected, error.found or "") from None
+        raise SpecError.at(path, "", error.message) from None
     return toml_tables(content, path)
 
 
@@ -67,7 +67,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
         expected = f"valid TOML: add the entry to `{again[1]}` above instead of [[{again[1]}]]" if again else "valid TOML"
         raise SpecError.at(path, "", expected, actual) from None
     problems = [
-        Problem(file=str(path), path=dotted(steps), expected=expected, found=value_text(value))
+        Problem(str(path), dotted(steps), mistake(expected, value_text(value)))
         for steps, value in _values(tables)
         if (expected := _unusable(steps, value))
     ]

@@ -26,8 +26,8 @@ Bins = Sequence[str] | Mapping[str, list[str]]
 class ColumnError(Unexpected):
     """A mistake in the table of a column. `place` is the field, relative to the table, or "groups"."""
 
-    def __init__(self, place: str, expected: str, found: str | None, suggestion: str | None = None):
-        super().__init__(expected, found, suggestion, place=place)
+    def __init__(self, place: str, text: str, found: str | None = None, suggestion: str | None = None):
+        super().__init__(text, found, suggestion, place=place)
 
 
 def _require(holds: object, field: str, expected: str, found: str) -> None:
@@ -250,16 +250,16 @@ def _names_a_codelist(table: Any) -> bool:
 
 
 def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str, Any]:
-    def problem(field: str, expected: str, found: str) -> SpecError:
-        return SpecError.at(configuration, f"columns.{name}.{field}", expected, found)
+    def problem(field: str, text: str, found: str | None = None) -> SpecError:
+        return SpecError.at(configuration, f"columns.{name}.{field}", text, found)
 
     path = beside(configuration, table["codes"])
     try:
         codelist = read_codelist(path)
     except Unexpected as error:
         if error.place:
-            raise SpecError.at(path, error.place, error.expected, error.found or "") from None
-        raise problem("codes", error.expected, f"{error.found}: {table['codes']!r}") from None
+            raise SpecError.at(path, error.place, error.message) from None
+        raise problem("codes", f"{table['codes']!r}: {error.message}") from None
     listed = table.get("alternatives") or {EACH_CODE: {label: [code] for code, label in codelist.labels.items()}}
     if not isinstance(listed, dict):
         return {**table, "codes": dict(codelist.labels)}  # this mistake is reported later, when tables are checked
@@ -522,7 +522,7 @@ def _date_format(field: str, pattern: str | None, part: str | None) -> DateForma
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
-        raise ColumnError(field, error.expected, error.found) from None
+        raise ColumnError(field, error.message) from None
     if dates.lacks(part):
         raise ColumnError(field, f"a date format with the {part or 'day'}", repr(pattern or ISO))
     return dates
@@ -545,7 +545,7 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
     try:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=whole)
     except Unexpected as error:
-        raise ColumnError(field, error.expected, error.found) from None
+        raise ColumnError(field, error.message) from None
     low, high = bounds
     range_text = f"[{low:.15g}, {high:.15g}]"
     if intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):

@@ -252,7 +252,7 @@ class SpecBuilder:
                 law = FiniteLaw.of({int(number): probability for number, probability in table.rounds.items()})
         except Unexpected as mistake:
             key = f".{mistake.place}" if mistake.place else ""
-            self.problems.add(f"selection.rounds{key}", mistake.expected, mistake.found or "")
+            self.problems.add_error(f"selection.rounds{key}", mistake)
         shape = table.shape if table.mode == "truncated_negative_binomial" else None
         return SelectionRule(stop_probability=table.stop_probability, shape=shape, rounds=law)
 
@@ -353,7 +353,7 @@ def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
     try:
         tables = dict(read_tables(content))
     except Unexpected as error:
-        problems = [Problem(file=NAME, path="", expected=error.expected, found=error.found or "")]
+        problems = [Problem(NAME, "", error.message)]
     if problems:
         raise SpecError(problems)
     listed = [name for name in (*WORDS, *PATHS) if name in tables and not is_fixed(name, tables[name])]
@@ -364,8 +364,8 @@ def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
         if isinstance(table, dict) and isinstance(table.get("codes"), str)
     ]
     if listed:
-        expected = "only settings of a specification, and no setting that names another file"
-        raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
+        message = "A published specification has no such setting: it cannot name another file"
+        raise SpecError([Problem(NAME, path, message) for path in listed])
     shortlist, criteria = tables.pop("shortlist", None), tables.pop("acceptance", {})
     del tables["specification"]
     release = validated(ReleaseFile, {**tables, "acceptance": NAME}, NAME)

@@ -42,7 +42,7 @@ def described(package: str) -> PluginTable:
         _offered(installed)
         return PluginTable(package=package, version=installed.version, sha256=_digest(installed))
     except Unexpected as error:
-        raise InputError(f"{package}: expected {error.expected}, found {error.found}.") from None
+        raise InputError(f"{package}: {error}.") from None
 
 
 def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
@@ -53,7 +53,7 @@ def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
         try:
             load_plugin(table)
         except Unexpected as error:
-            problems.add(f"plugins[{index}]", error.expected, error.found or "another")
+            problems.add_error(f"plugins[{index}]", error)
 
 
 _LOADED: dict[str, str] = {}  # The digest that each package had when this process loaded it

@@ -175,7 +175,7 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
     if not agrees:
         raise InputError(
             f"{file}: expected the scout that [scout] states, with its SHA-256, cap, and key, missing_keys and first_by of "
-            f"[unit]; found {'another scout' if content else 'no such file'}. Nothing was spent."
+            f"[unit], found {'another scout' if content else 'no such file'}. Nothing was spent."
         )
 
 

@@ -47,7 +47,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
             readable, named_as = "release.json of a release", "a file"
             return regular_file(beside(file, name), ".json", MAX_BYTES, readable=readable, named=named_as)
         except Unexpected as error:
-            problems.add(path, error.expected, error.found or "another")
+            problems.add_error(path, error)
             return None
 
     contents = {path: content(name, path) for path, name in paths.items()}

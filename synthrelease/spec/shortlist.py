@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from synthrelease.errors import Problem, SpecError, of_another_format, so_many
+from synthrelease.errors import Problem, SpecError, mistake, of_another_format, so_many
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.generators.space import Configuration, ConfigurationSpace
@@ -216,11 +216,10 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
         mistakes.append((expected, "other settings; rehearse again, and release with the new shortlist"))
-    problems = [Problem(file=str(path), path="verdict", expected=expected, found=actual) for expected, actual in mistakes]
+    problems = [Problem(str(path), "verdict", mistake(expected, actual)) for expected, actual in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
-        expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"
-        actual = "an attack that guesses right more often than the claim allows"
-        problems.append(Problem(file=str(path), path="attacks", expected=expected, found=actual))
+        message = "An attack was right more often than the claimed epsilon allows (docs/audit.md, When it contradicts a claim)"
+        problems.append(Problem(str(path), "attacks", message))
     if problems:
         raise SpecError(problems)
     return narrow
@@ -246,13 +245,10 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
         }
         index = _index(spec.space, index_of, described)
         if index is None:
-            expected = f"a configuration of {spec.path}"
-            actual = "an unknown configuration; perhaps the file was changed after the rehearsal"
-            problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=actual))
+            message = f"{spec.path} has no such configuration. Perhaps the file was changed after the rehearsal"
+            problems.append(Problem(path, f"configurations[{number}]", message))
         elif index in indices:
-            problems.append(
-                Problem(file=path, path=f"configurations[{number}]", expected="each once", found="the same configuration twice")
-            )
+            problems.append(Problem(path, f"configurations[{number}]", "The shortlist has this configuration twice"))
         else:
             indices.append(index)
     if problems:
@@ -315,8 +311,7 @@ def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
 def _read(path: str | Path) -> ShortlistFile:
     tables = read_toml(Path(path))
     if type(number := tables.get("format", FORMAT)) is int and number != FORMAT:
-        mistake = of_another_format(number, (FORMAT,))
-        raise SpecError.at(path, "format", mistake.expected, mistake.found or "")
+        raise SpecError.at(path, "format", of_another_format(number, (FORMAT,)).message)
     return valid(ShortlistFile, tables, str(path))
 
 

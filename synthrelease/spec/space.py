@@ -401,8 +401,8 @@ def _expand(
     for values in product(*listed.values()):
         item = validated(model, dict(zip(listed, values, strict=True)), problems.file, path)
         if isinstance(item, list):
-            fresh = [problem for problem in item if (problem.path, problem.found) not in seen]
-            seen |= {(problem.path, problem.found) for problem in fresh}
+            fresh = [problem for problem in item if (problem.path, problem.message) not in seen]
+            seen |= {(problem.path, problem.message) for problem in fresh}
             problems.found += fresh
         else:
             identity = f"{type(item).__name__} {item.model_dump_json()}"

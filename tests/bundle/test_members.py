@@ -600,7 +600,7 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
         ("ages == 0", "columns of members, of first or other members, or of roots .* found 'ages'"),
         ("age == 0 and first.rent == 1", "found 'first.rent'"),
         ("age == 0 and other.rent == 1", "found 'other.rent'"),
-        ("rent == 3 and first.age == 1", "a column of a member .* about roots alone belongs under .*rules.*; found none"),
+        ("rent == 3 and first.age == 1", "a column of a member .* about roots alone belongs under .*rules.*, found none"),
     ],
 )
 def test_a_rule_for_members_that_names_something_else_is_told(rule: str, message: str, tmp_path: Path) -> None:

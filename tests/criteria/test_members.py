@@ -250,7 +250,7 @@ def test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no
 IN_ANY_ORDER = {
     "treated apart": (
         'exact = ["rent", "town", "persons", "age_1", "work_1", "work_2"]\nwithin_one_bin = ["age_2"]',
-        r"any_order: expected the columns of 'age' for all members in the same list; found 'age_1', 'age_2'",
+        r"any_order: expected the columns of 'age' for all members in the same list, found 'age_1', 'age_2'",
     ),
     "one is ignored": (
         'exact = ["rent", "town", "persons", "age_1", "age_2", "work_1"]\nignored = ["work_2"]',

@@ -333,7 +333,7 @@ def test_an_older_copy_is_refused_because_of_its_head_file(coins: Ledger, tmp_pa
     coins.reserve(cost(3), "the third")
     coins.path.write_bytes(old)
     with pytest.raises(
-        LedgerError, match=r"expected charge 3 as recorded in the head file; found a ledger of 2 charges.*Restore"
+        LedgerError, match=r"expected charge 3 as recorded in the head file, found a ledger of 2 charges.*Restore"
     ):
         coins.reserve(cost(3), "the third again")
 
@@ -358,7 +358,7 @@ def test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone(coins:
 def test_a_copy_without_its_head_file_is_refused_until_the_logbook_renews_it(coins: Ledger, tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     copy = Path(shutil.copy(coins.path, tmp_path / "copy"))
-    with pytest.raises(LedgerError, match="the head file that belongs to this ledger; found none"):
+    with pytest.raises(LedgerError, match="the head file that belongs to this ledger, found none"):
         load_ledger(copy)
     with pytest.raises(LedgerError, match="expected head"):
         renew_head(copy, "0" * 16)
@@ -416,7 +416,7 @@ def test_files_that_are_no_ledger_are_refused_and_left_as_they_are(tmp_path: Pat
 
 
 def test_the_ledger_of_another_dataset_or_format_is_refused(coins: Ledger) -> None:
-    with pytest.raises(LedgerError, match="expected the ledger of 'dice'; found the ledger of 'coins'"):
+    with pytest.raises(LedgerError, match="expected the ledger of 'dice', found the ledger of 'coins'"):
         load_ledger(coins.path, dataset="dice")
     assert load_ledger(coins.path, dataset="coins").statement().epsilon_limit == 10
     with edited(coins.path) as database:
@@ -650,7 +650,7 @@ def test_a_ledger_of_another_format_is_refused_unread(coins: Ledger, version: in
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {version}")
     advice = "Use the version of synthrelease that wrote it, or open a new ledger with the remaining budget as its limit"
-    with pytest.raises(LedgerError, match=f"expected a ledger of format 1 or 3; found format {version}.*{advice}"):
+    with pytest.raises(LedgerError, match=f"expected a ledger of format 1 or 3, found format {version}.*{advice}"):
         load_ledger(coins.path)
 
 
@@ -759,15 +759,15 @@ def coins_with_right_hashes(database: sqlite3.Connection) -> Head:
 def test_links_in_a_circle_pipes_and_folders_are_refused(coins: Ledger) -> None:
     circle = coins.path.with_name("circle")
     circle.symlink_to(circle)
-    with pytest.raises(LedgerError, match="expected a ledger; found no such file"):
+    with pytest.raises(LedgerError, match="expected a ledger, found no such file"):
         load_ledger(circle)
     for make in (os.mkfifo, os.mkdir):
         wal = coins.path.with_name(coins.path.name + "-wal")
         make(wal)
-        with pytest.raises(LedgerError, match="expected a file that SQLite made; found a link or something else"):
+        with pytest.raises(LedgerError, match="expected a file that SQLite made, found a link or something else"):
             coins.statement()
         wal.rmdir() if wal.is_dir() else wal.unlink()
     head_path(coins.path).unlink()
     os.mkfifo(head_path(coins.path))
-    with pytest.raises(LedgerError, match="expected a head file that can be read; found a folder, pipe or device"):
+    with pytest.raises(LedgerError, match="expected a head file that can be read, found a folder, pipe or device"):
         coins.statement()

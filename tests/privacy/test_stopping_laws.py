@@ -182,7 +182,7 @@ def test_edges() -> None:
     for gamma, price in (("0.001", 9.03), ("0.02", 8.05), ("0.1", 6.76)):
         assert float(StopCoin(stop_probability=Fraction(gamma)).price(eps)) == pytest.approx(price, abs=0.006)
     assert 10**6 + 6.9 < StopCoin(stop_probability=Fraction(1, 1000)).price(Fraction(10**6)) < 10**6 + 7
-    with pytest.raises(BudgetError, match="at most epsilon = 300; found 301"):
+    with pytest.raises(BudgetError, match="at most epsilon = 300, found 301"):
         BIRTHS.price(Fraction(301))
 
 

@@ -192,7 +192,7 @@ def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) 
     def spec(lines: str) -> Any:
         return load_spec(write_config(tmp_path, {"stop_probability = 0.001\n": f"stop_probability = 0.001\n[series]\n{lines}"}))
 
-    with pytest.raises(SpecError, match=r"series.earlier\[0\]: expected release.json of a release; found no such file"):
+    with pytest.raises(SpecError, match=r"series.earlier\[0\]: expected release.json of a release, found no such file"):
         spec('name = "Coins"\nearlier = ["nowhere.json"]\n')
     with pytest.raises(SpecError, match="series.earlier: expected each release once"):
         spec('name = "Coins"\nearlier = ["release.json", "release.json"]\n')

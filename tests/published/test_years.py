@@ -130,7 +130,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     named = PaidYear(year=2021, again=False, paid=Loss(Fraction(EPSILON), Fraction(0)))
     assert year == YearOfSeries(horizon=PLAN, year=2022, named=(named,))
     without = "[series]\nname = 'Coins'\n"
-    assert "series.years: expected the same plan over years as in series.earlier[0]; found none" in told(earlier, without)
+    assert "series.years: expected the same plan over years as in series.earlier[0], found none" in told(earlier, without)
     sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
     assert "population: expected no [population], because the bound holds only for all releases" in told(
         f"year = 2021\n{sample}"

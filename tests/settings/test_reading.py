@@ -107,7 +107,7 @@ def test_a_chain_of_three_is_refused(folder: Path) -> None:
 def test_a_base_that_is_not_there_is_named(folder: Path) -> None:
     path = folder / "mine" / "lost.toml"
     path.write_text('extends = "absent.toml"\n', encoding="utf-8")
-    assert "absent.toml: (top level): expected a readable TOML file; found no such file" in message(path)
+    assert "absent.toml: (top level): expected a readable TOML file, found no such file" in message(path)
 
 
 def test_the_full_space_of_births_has_the_size_of_the_reference_release() -> None:
@@ -133,7 +133,7 @@ def test_only_regular_files_of_the_right_name_are_opened(folder: Path, name: str
     (folder / "people.csv").write_text("SECRET-7461 = 1\n", encoding="utf-8")
     (folder / "link.toml").symlink_to("people.csv")
     with pytest.raises(
-        SpecError, match=r"\(top level\): expected a (readable TOML file|file whose name ends in .toml); found "
+        SpecError, match=r"\(top level\): expected a (readable TOML file|file whose name ends in .toml), found "
     ) as caught:
         read_toml(folder / name)
     assert "SECRET" not in str(caught.value)
@@ -142,7 +142,7 @@ def test_only_regular_files_of_the_right_name_are_opened(folder: Path, name: str
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
 def test_a_device_without_an_end_is_not_read(folder: Path) -> None:
     (folder / "endless.toml").symlink_to("/dev/zero")
-    with pytest.raises(SpecError, match="expected a file whose name ends in .toml; found another one"):
+    with pytest.raises(SpecError, match="expected a file whose name ends in .toml, found another one"):
         read_toml(folder / "endless.toml")
 
 

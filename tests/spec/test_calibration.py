@@ -91,13 +91,13 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
     ("content", "says"),
     [
         ("sex,number\nmale,1\n", "a CSV file with the columns 'sex', 'total'"),
-        ("sex,total\nmale,40\nfemale,\n", "total at least 0; found other values in line 3 of"),
-        ("sex,total\nmale,40\nfemale,-1\n", "total at least 0; found other values in line 3 of"),
-        ("sex,total\nmale,40\nfemale,nan\n", "total at least 0; found other values in line 3 of"),
+        ("sex,total\nmale,40\nfemale,\n", "total at least 0, found other values in line 3 of"),
+        ("sex,total\nmale,40\nfemale,-1\n", "total at least 0, found other values in line 3 of"),
+        ("sex,total\nmale,40\nfemale,nan\n", "total at least 0, found other values in line 3 of"),
         ("sex,total\nmale,40\nfemale,1,2\n", "2 values in each line"),
-        ("sex,total\nmale,40\nmale,60\n", "each combination of groups once; found male again in line 3 of"),
-        ("sex,total\n", "a total for each group; found none"),
-        ("sex,total\nmale,0\nfemale,0\n", "at least one total above 0; found none"),
+        ("sex,total\nmale,40\nmale,60\n", "each combination of groups once, found male again in line 3 of"),
+        ("sex,total\n", "a total for each group, found none"),
+        ("sex,total\nmale,0\nfemale,0\n", "at least one total above 0, found none"),
         ('sex,total\n"male,40\n', "CSV with commas and closed quotes"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_file_of_totals_has_the_name_of_one(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("sex,total\nmale,40\nfemale,60\n", encoding="utf-8")
     (tmp_path / "totals.csv").symlink_to(tmp_path / "secret.txt")
     for name in ("secret.txt", "totals.csv"):
-        with pytest.raises(SpecError, match="totals in a file whose name ends in .csv; found another one"):
+        with pytest.raises(SpecError, match="totals in a file whose name ends in .csv, found another one"):
             load(tmp_path, margin('["sex"]', f'"../{name}"'))
 
 

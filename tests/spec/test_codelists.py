@@ -126,7 +126,7 @@ def test_rules_compare_with_labels(tmp_path: Path) -> None:
     spec = loaded(tmp_path, columns=rule)
     forbidden = spec.raw.masks[0].forbidden
     assert [tuple(place) for place in zip(*forbidden.nonzero(), strict=True)] == [(0, 1), (0, 2), (1, 1), (1, 2)]
-    assert "expected a category of 'sex' ('Male', 'Female', 'Other'); found '1'" in mistake(
+    assert "expected a category of 'sex' ('Male', 'Female', 'Other'), found '1'" in mistake(
         tmp_path, columns=rule.replace("'Male'", "'1'")
     )
 
@@ -153,13 +153,13 @@ def test_a_rule_may_name_a_level_and_is_written_out_by_labels(tmp_path: Path, by
     [
         (
             "place.county == 'D'",
-            "expected a level of 'place' ('codes', 'state', 'country'); found 'county'. Did you mean 'country'?",
+            "expected a level of 'place' ('codes', 'state', 'country'), found 'county'. Did you mean 'country'?",
         ),
-        ("place.country == 'F'", "expected a group of 'place.country' ('D', 'CH'); found 'F'"),
-        ("place.country > 'D'", "expected == or != or in, and groups of 'place.country' in quotes; found \"> 'D'\""),
-        ("place.country in []", "expected == or != or in, and groups of 'place.country' in quotes; found 'in []'"),
-        ("plaice.country == 'D'", "expected a column ('place', 'sex'); found 'plaice'. Did you mean 'place'?"),
-        ("sex == 'Male' and 'place.country' == 'D'", "expected a column name; found the text 'place.country'"),
+        ("place.country == 'F'", "expected a group of 'place.country' ('D', 'CH'), found 'F'"),
+        ("place.country > 'D'", "expected == or != or in, and groups of 'place.country' in quotes, found \"> 'D'\""),
+        ("place.country in []", "expected == or != or in, and groups of 'place.country' in quotes, found 'in []'"),
+        ("plaice.country == 'D'", "expected a column ('place', 'sex'), found 'plaice'. Did you mean 'place'?"),
+        ("sex == 'Male' and 'place.country' == 'D'", "expected a column name, found the text 'place.country'"),
     ],
 )
 def test_mistakes_about_levels_in_rules_say_what_there_is(tmp_path: Path, rule: str, message: str) -> None:
@@ -177,7 +177,7 @@ def test_labels_with_quotes_are_written_out_in_the_other_kind(tmp_path: Path) ->
 
 def test_rules_that_leave_nothing_but_missing_values_are_refused(tmp_path: Path) -> None:
     rule = "\n[[rules]]\nnever = \"sex in ['Male', 'Female', 'Other']\"\n"
-    message = "release.toml: rules: expected rules that allow at least one raw row; found rules that exclude every row."
+    message = "release.toml: rules: expected rules that allow at least one raw row, found rules that exclude every row."
     assert mistake(tmp_path, columns='missing = "bin"\n' + rule).splitlines()[0] == message
 
 
@@ -195,7 +195,7 @@ def test_groups_may_name_a_level_or_list_labels(tmp_path: Path) -> None:
             assert spec.setting.groups["sex"].labels == ("Male", "Female", "Other", "missing")
     for groups, message in (
         ('place = "states"', "found 'states'. Did you mean 'state'?"),
-        ('place = { D = ["01"] }', "('Aach', 'Bern', 'Calw', 'Dorn'); found '01'."),
+        ('place = { D = ["01"] }', "('Aach', 'Bern', 'Calw', 'Dorn'), found '01'."),
     ):
         (tmp_path / "acceptance.toml").write_text(f"[groups]\n{groups}\n{ACCEPTANCE}")
         with pytest.raises(SpecError) as caught:
@@ -221,9 +221,9 @@ def test_levels_nest_in_whatever_order_they_stand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("codes", "found"),
     [
-        ("lists/place.csv", "a codelist in a CSV file; found no such file: 'lists/place.csv'"),
-        ("lists", "a codelist in a file whose name ends in .csv; found another one: 'lists'"),
-        ("release.toml", "a codelist in a file whose name ends in .csv; found another one: 'release.toml'"),
+        ("lists/place.csv", "a codelist in a CSV file, found no such file: 'lists/place.csv'"),
+        ("lists", "a codelist in a file whose name ends in .csv, found another one: 'lists'"),
+        ("release.toml", "a codelist in a file whose name ends in .csv, found another one: 'release.toml'"),
     ],
 )
 def test_a_codelist_that_is_not_there_is_told_at_the_column(tmp_path: Path, codes: str, found: str) -> None:
@@ -232,7 +232,7 @@ def test_a_codelist_that_is_not_there_is_told_at_the_column(tmp_path: Path, code
 
 
 def test_a_codelist_in_another_encoding_is_refused(tmp_path: Path) -> None:
-    message = "release.toml: columns.place.codes: expected a codelist in UTF-8; found other bytes: 'lists/places.csv'."
+    message = "release.toml: columns.place.codes: expected a codelist in UTF-8, found other bytes: 'lists/places.csv'."
     assert mistake(tmp_path, PLACES.replace("Aach", "Zürich").encode("latin-1")) == message
 
 
@@ -240,7 +240,7 @@ def test_a_listed_alternative_cannot_have_the_name_of_a_level(tmp_path: Path) ->
     listed = 'codes = "lists/places.csv"\nalternatives.state = { one = ["01"], other = ["02", "03", "04"] }\n'
     found = mistake(tmp_path, config=CONFIG.replace('codes = "lists/places.csv"\n', listed))
     place = "release.toml: columns.place.alternatives.state"
-    assert found == f"{place}: expected a name that is not a level of the codelist; found 'state'."
+    assert found == f"{place}: expected a name that is not a level of the codelist, found 'state'."
 
 
 SEX = 'codes = { "1" = "Male", "2" = "Female", "9" = "Other" }\n'
@@ -253,7 +253,7 @@ def test_a_mistake_in_a_column_of_codes_is_told_at_its_place(tmp_path: Path, cas
 
 def test_a_codelist_without_a_column_of_codes_is_refused(tmp_path: Path) -> None:
     found = mistake(tmp_path, config=CONFIG.replace('kind = "code"\ncodes = {', 'kind = "category"\ncodes = {'))
-    assert found == "release.toml: columns.sex.codes: expected no codes in a column of categories; found some."
+    assert found == "release.toml: columns.sex.codes: expected no codes in a column of categories, found some."
 
 
 def test_twelve_thousand_codes_are_quick(tmp_path: Path) -> None:
@@ -268,5 +268,5 @@ def test_twelve_thousand_codes_are_quick(tmp_path: Path) -> None:
 def test_a_codelist_of_very_many_codes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "many.csv"
     path.write_text("code,label\n" + "".join(f"{i},label {i}\n" for i in range(20_001)))
-    with pytest.raises(SpecError, match="line 20002: expected at most 20000 codes; found more"):
+    with pytest.raises(SpecError, match="line 20002: expected at most 20000 codes, found more"):
         read_codelist(path)

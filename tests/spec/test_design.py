@@ -24,24 +24,24 @@ WEIGHT = {
 }
 SKEWED = 'categories = ["head", "tail", "3", "4", "5"]\nalternatives.two = { head = ["head", "3", "4", "5"], tail = ["tail"] }'
 REFUSED = {
-    "a weight that is none": ('weight = "year"', {}, "a column with role = \"weight\"; found 'year'"),
-    "a weight that is not named": ('strata = ["region"]', WEIGHT, "the column with role = \"weight\" ('year'); found nothing"),
+    "a weight that is none": ('weight = "year"', {}, "a column with role = \"weight\", found 'year'"),
+    "a weight that is not named": ('strata = ["region"]', WEIGHT, "the column with role = \"weight\" ('year'), found nothing"),
     "clusters that are released": ('clusters = "face"', {}, "found 'face', which is a source of 'face'"),
     "groups that are none": ('clusters = "tract"\ngroups = "face"', {}, 'the column with role = "cluster_group" (none)'),
     "groups of other places": (
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'},
-        "expected the same source as `clusters` in [design], and 5 to 100 categories; found 'face' and 2",
+        "expected the same source as `clusters` in [design], and 5 to 100 categories, found 'face' and 2",
     ),
     "groups that are numbers": (
         'groups = "year"',
         {'alternatives.pairs = ["1-2",': 'role = "cluster_group"\nalternatives.pairs = ["1-2",'},
-        "expected 'category', because the random groups are listed; found 'integer'",
+        "expected 'category', because the random groups are listed, found 'integer'",
     ),
     "groups of unequal probability": (
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\nsource = "tract"\n' + SKEWED},
-        "expected no coarser bins, because a cluster is in each random group with the same probability; found 'two'",
+        "expected no coarser bins, because a cluster is in each random group with the same probability, found 'two'",
     ),
     "an effect without a source": ("effect = 2", {}, "effect and source must be set together"),
     "an effect below 1": ('effect = 0.9\nsource = "x"', {}, "expected a number from 1 to 1,000"),

@@ -92,7 +92,7 @@ REFUSED = {
     "a piece of a register": (
         POPULATION + '[split]\nby = "number"\npiece = 1\nof = 2\n',
         {},
-        "the bound holds only for all releases of the same records together; found [split]",
+        "the bound holds only for all releases of the same records together, found [split]",
     ),
 }
 

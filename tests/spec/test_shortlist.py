@@ -169,7 +169,7 @@ def test_the_plan_does_not_change(coins: ReleaseSpec, tmp_path: Path) -> None:
 def test_a_configuration_that_the_space_does_not_have_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     text = text_of(coins, [1, 0, 2]).replace('"minimum_count" = 2,', '"minimum_count" = 3,')
     assert mistakes(coins, tmp_path, text) == "\n".join(
-        f"configurations[{number}]: expected a configuration of coins.toml; found an unknown configuration; perhaps the "
+        f"configurations[{number}]: expected a configuration of coins.toml, found an unknown configuration; perhaps the "
         "file was changed after the rehearsal."
         for number in (1, 2)
     )
@@ -191,25 +191,25 @@ def test_every_slip_in_a_configuration_is_refused(old: str, new: str, coins: Rel
     good = BY_HAND % ("20", "20")
     assert old in good
     assert mistakes(coins, tmp_path, good.replace(old, new)).startswith(
-        "configurations[0]: expected a configuration of coins.toml; found an unknown configuration"
+        "configurations[0]: expected a configuration of coins.toml, found an unknown configuration"
     )
 
 
 def test_the_same_configuration_twice_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     """Twice the same one would be drawn twice as often."""
     text = text_of(coins, [4, 6, 4])
-    assert mistakes(coins, tmp_path, text) == "configurations[2]: expected each once; found the same configuration twice."
+    assert mistakes(coins, tmp_path, text) == "configurations[2]: expected each once, found the same configuration twice."
 
 
 def test_an_empty_list_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     assert mistakes(coins, tmp_path, "configurations = []") == (
-        "configurations: expected at least 1 value(s); found an empty list."
+        "configurations: expected at least 1 value(s), found an empty list."
     )
 
 
 def test_a_file_without_configurations_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     assert mistakes(coins, tmp_path, shortlist_text("Coins", [])) == (
-        "configurations: expected a value, because this setting is required; found nothing."
+        "configurations: expected a value, because this setting is required, found nothing."
     )
 
 
@@ -217,7 +217,7 @@ def test_misspelt_keys_are_refused_with_the_name_that_is_meant(coins: ReleaseSpe
     text = text_of(coins, [0])
     assert mistakes(coins, tmp_path, text.replace("projection =", "projections =")) == (
         "configurations[0].projections: expected one of 'transformation', 'generator', 'projection', 'acceptance', 'interval', "
-        "'attempts'; found 'projections'. Did you mean 'projection'?"
+        "'attempts', found 'projections'. Did you mean 'projection'?"
     )
     found = mistakes(coins, tmp_path, text.replace("title =", "titel ="))
     assert found.startswith("titel: expected one of 'format', 'title', 'data', ")
@@ -227,7 +227,7 @@ def test_misspelt_keys_are_refused_with_the_name_that_is_meant(coins: ReleaseSpe
 def test_a_file_that_is_not_there_is_a_clear_error(coins: ReleaseSpec, tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         narrowed(coins, tmp_path / "none.toml")
-    assert str(caught.value) == f"{tmp_path / 'none.toml'}: (top level): expected a readable TOML file; found no such file."
+    assert str(caught.value) == f"{tmp_path / 'none.toml'}: (top level): expected a readable TOML file, found no such file."
 
 
 def plans_of(spec: ReleaseSpec, *, cheaper: Fraction = Fraction(1)) -> tuple[PlanTable, PlanTable]:
@@ -336,7 +336,7 @@ def refused(folder: Path, acceptance: str = "", **found: object) -> list[str]:
     try:
         narrowed(spec, folder / "verdict.toml")
     except SpecError as error:
-        return [f"{problem.path}: {problem.expected}; found {problem.found}" for problem in error.problems]
+        return [f"{problem.path}: {problem.expected}, found {problem.found}" for problem in error.problems]
     return []
 
 

@@ -78,7 +78,7 @@ def test_an_edit_is_named_and_costs_nothing(tmp_path: Path, what: str) -> None:
     head = load_ledger(ledger).statement().head
     edited(tmp_path, EDITS[what])
     with pytest.raises(
-        SpecError, match=f"since a draft tried them on public data; found changes in {what}. Rehearse"
+        SpecError, match=f"since a draft tried them on public data, found changes in {what}. Rehearse"
     ) as caught:
         synthrelease.release(config, data, tmp_path / "out", ledger=ledger)
     assert str(caught.value).endswith("Nothing was spent.")
@@ -234,7 +234,7 @@ def test_a_copy_with_the_same_acceptance_file_is_compared_with_what_was_tried(tm
     assert tried(load_spec(copy))
     copy.write_text(copy.read_text().replace("generation = 10", "generation = 1"))
     with pytest.raises(
-        SpecError, match="two files that did not change since a draft tried coins on public data; found changes in budget"
+        SpecError, match="two files that did not change since a draft tried coins on public data, found changes in budget"
     ):
         tried(load_spec(copy))
     beside(config).unlink()
@@ -262,7 +262,7 @@ def test_an_override_is_an_edit_of_the_configuration_that_it_extends(tmp_path: P
     child.write_text(f'extends = "{up}coins.toml"\ntitle = "Coins of another year"\n')
     assert tried(load_spec(child))
     child.write_text(f'extends = "{up}coins.toml"\ntitle = "Coins"\n\n[override.budget]\ngeneration = 1\n')
-    with pytest.raises(SpecError, match="since a rehearsal tried coins on public data; found changes in budget"):
+    with pytest.raises(SpecError, match="since a rehearsal tried coins on public data, found changes in budget"):
         tried(load_spec(child))
 
 

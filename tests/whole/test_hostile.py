@@ -45,7 +45,7 @@ def test_the_same_seed_and_number_give_the_same_files(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
-GOOD = {"code": 2, "text": "release.toml: title: expected a text in quotes; found 1.", "seconds": 0.1, "megabytes": 1}
+GOOD = {"code": 2, "text": "release.toml: title: expected a text in quotes, found 1.", "seconds": 0.1, "megabytes": 1}
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ GOOD = {"code": 2, "text": "release.toml: title: expected a text in quotes; foun
         ({"text": 'Traceback (most recent call last):\n  File "x"\nValueError: y'}, "Traceback"),
         ({"text": "synthrelease stopped because of a mistake in the\nprogram or the machine"}, "a mistake in the program"),
         ({"text": "expected a text in quotes, found To\nk en7461 in it"}, "the token was printed"),
-        ({"text": "expected a text in quotes; found " + "x" * 20_000}, "a message of"),
-        ({"text": "expected a text in quotes; found \x1b[2J here"}, "control characters were printed"),
+        ({"text": "expected a text in quotes, found " + "x" * 20_000}, "a message of"),
+        ({"text": "expected a text in quotes, found \x1b[2J here"}, "control characters were printed"),
         ({"text": "error"}, "no message"),
         ({"seconds": 21.0}, "1 MB and 21 seconds"),
         ({"megabytes": 501}, "501 MB"),

@@ -130,27 +130,27 @@ def test_nothing_is_left_out_so_nothing_is_counted(tmp_path: Path) -> None:
 MISTAKES = [
     (
         PLACE.replace('"bin"', '"drop"') + DIAGNOSIS,
-        "columns.place.outside_label: expected no `outside_label` unless outside = 'bin'; found outside = 'drop'.",
+        "columns.place.outside_label: expected no `outside_label` unless outside = 'bin', found outside = 'drop'.",
     ),
     (
         PLACE.replace("all others", "02") + DIAGNOSIS,
-        "columns.place.outside_label: expected a label that is not the code of another label; found '02'.",
+        "columns.place.outside_label: expected a label that is not the code of another label, found '02'.",
     ),
     (
         PLACE + DIAGNOSIS.replace("J =", '"J10" ='),
-        "columns.diagnosis.codes: expected codes of at most 1 characters, as `characters` states; found 'J10'.",
+        "columns.diagnosis.codes: expected codes of at most 1 characters, as `characters` states, found 'J10'.",
     ),
     (
         PLACE + '[columns.age]\nkind = "integer"\nbounds = [0, 9]\noutside = "bin"\nalternatives.each = ["0..9"]\n',
-        "columns.age.outside: expected 'clip', 'drop' or 'error' in a column of numbers; found 'bin'.",
+        "columns.age.outside: expected 'clip', 'drop' or 'error' in a column of numbers, found 'bin'.",
     ),
     (
         PLACE + '[columns.size]\nkind = "category"\ncategories = ["S", "M"]\nordered = true\noutside = "bin"\n',
-        "columns.size.outside_label: expected one of the ordered categories; found 'other'.",
+        "columns.size.outside_label: expected one of the ordered categories, found 'other'.",
     ),
     (
         PLACE + '[columns.size]\nkind = "category"\ncategories = ["S", "M"]\ncharacters = 1\n',
-        "columns.size.characters: expected no characters in a column of categories; found some.",
+        "columns.size.characters: expected no characters in a column of categories, found some.",
     ),
 ]
 

@@ -188,7 +188,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
     try:
         files.replace(texts, replace(tried, configuration=with_rules))
     except SpecError as error:
-        problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
+        problems = (problem.sentence for problem in error.problems if problem.path)
         raise InputError(
             f"One of your texts or rules does not fit the new draft: {' '.join(problems)} Remove it first."
         ) from None

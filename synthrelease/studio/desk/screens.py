@@ -112,11 +112,11 @@ def causes_of(error: Exception, spec: ReleaseSpec) -> tuple[Cause, ...]:
         return (Cause(text=str(error), where=SCREENS["budget"], address="/budget"),)
     if not isinstance(error, SpecError):
         return (Cause(text=str(error)),)
-    return tuple(_cause(problem, spec) for problem in error.problems if problem.found != NOT_WRITTEN)
+    return tuple(_cause(problem, spec) for problem in error.problems if problem.message != NOT_WRITTEN)
 
 
 def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
-    text, (screen, *about) = f"Expected {problem.expected}; found {problem.found}.", _place(problem, spec)
+    text, (screen, *about) = problem.sentence, _place(problem, spec)
     if not screen:
         return Cause(text=text, where=f"an editor: {problem.path or 'the whole file'} in {Path(problem.file).name}")
     names = [criterion.name for criterion in spec.criteria]
@@ -516,7 +516,7 @@ def _untried(spec: ReleaseSpec) -> list[str]:
     try:
         state = standing(spec)
     except SpecError as error:
-        return [f"{Path(problem.file).name}: expected {problem.expected}. Run a rehearsal again." for problem in error.problems]
+        return [f"{Path(problem.file).name}: {problem.sentence} Run a rehearsal again." for problem in error.problems]
     if not isinstance(state, Changed):
         return []
     return [f"The two files have changed since {state.by}: {state.parts}. Run a rehearsal of the files as they are now."]
@@ -533,7 +533,7 @@ def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str
     try:
         narrowed(spec, path)
     except SpecError as error:
-        return "", "\n".join(f"Expected {problem.expected}; found {problem.found}." for problem in error.problems)
+        return "", "\n".join(problem.sentence for problem in error.problems)
     return f" --shortlist {quoted_path(path)}", ""
 
 

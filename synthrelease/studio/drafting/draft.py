@@ -612,8 +612,8 @@ def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> R
 
 
 def _why(problem: Problem) -> str:
-    """Return the expected and the found value of a problem, without the name of a draft that is not written yet."""
-    return f"expected {problem.expected}; found {problem.found}"
+    """Return the message of a problem, without the name of a draft that is not written yet."""
+    return problem.message
 
 
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:

@@ -268,7 +268,7 @@ def written_as(old: bytes, text: str) -> bytes:
     return mark + (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
 
 
-NOT_WRITTEN = "the following mistakes, and nothing was written"
+NOT_WRITTEN = "Nothing was written. With the change, the files have the following mistakes"
 """The beginning of the message when changed files cannot be loaded. The list of mistakes follows it."""
 
 
@@ -294,8 +294,7 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
             spec.check_can_fail()
         return spec
     except SpecError as error:
-        expected = "files that can be loaded after the change"
-        raise SpecError([Problem(file=str(path), path="", expected=expected, found=NOT_WRITTEN), *error.problems]) from None
+        raise SpecError([Problem(str(path), "", NOT_WRITTEN), *error.problems]) from None
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:

@@ -164,7 +164,7 @@ class Divisible:
             raise InputError(
                 f"{spec.path}: expected a configuration whose epsilon can be divided: generators of the family 'marginals' or "
                 "'gaussian_marginals' that measure the same tables and sums, no agreements of pairs, "
-                'measurements = "shared" and test = "joint" in [selection]; found another configuration.'
+                'measurements = "shared" and test = "joint" in [selection], found another configuration.'
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
         if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
@@ -840,7 +840,7 @@ def choose_allocation(
     if not divisible.possible(divisible.start):
         raise InputError(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, the cost of "
-            f"rows, joint test and criterion values of {spec.path} without the generation; found {float(divisible.total):g}."
+            f"rows, joint test and criterion values of {spec.path} without the generation, found {float(divisible.total):g}."
         )
     if divisible.start.too_many:  # no budget is moved, so the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))

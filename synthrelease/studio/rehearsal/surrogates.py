@@ -27,7 +27,17 @@ from synthrelease.bundle.write import check_free_name, new_file
 from synthrelease.data.rules import HOLDS, Domain, Rule, Truth, parse_rule, truth_of
 from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.data.texts import is_executable
-from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
+from synthrelease.errors import (
+    InputError,
+    OutputError,
+    Problem,
+    SpecError,
+    Unexpected,
+    UnexpectedValue,
+    closest,
+    listing,
+    mistake,
+)
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
@@ -72,9 +82,9 @@ class Units:
         """
         low, high = (bound * 10**decimals for bound in bounds)
         if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
-            raise Unexpected("[lowest, highest] with lowest < highest and at most 1e12 steps between them")
+            raise UnexpectedValue("[lowest, highest] with lowest < highest and at most 1e12 steps between them")
         if not (_is_whole(low) and _is_whole(high)):
-            raise Unexpected(f"whole multiples of {10**-decimals:g}")
+            raise UnexpectedValue(f"whole multiples of {10**-decimals:g}")
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
@@ -309,13 +319,13 @@ def _rows(value: Any) -> Any:
     """Return valid rows. Raises Unexpected with one message for all other values."""
     if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
         return value
-    raise Unexpected("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
+    raise UnexpectedValue("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
 
 
 def _labels(value: Any) -> Any:
     if isinstance(value, list) and all(_is_entry(label) for label in value):
         return [str(label) for label in value]
-    raise Unexpected("a list of bands such as ['<18', '18-19']")
+    raise UnexpectedValue("a list of bands such as ['<18', '18-19']")
 
 
 def _names(value: Any) -> Any:
@@ -365,7 +375,7 @@ class FactColumn(SpecTable):
     @classmethod
     def _different(cls, categories: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if categories and (len(set(categories)) < len(categories) or not all(map(str.strip, categories))):
-            raise Unexpected("different texts, none of them empty")
+            raise UnexpectedValue("different texts, none of them empty")
         for category in categories or ():
             _check_harmless(category)
         return categories
@@ -491,15 +501,15 @@ def _inside(place: str) -> Iterator[None]:
     try:
         yield
     except Unexpected as error:
-        raise Unexpected(error.expected, error.found, place=error.place or place) from None
+        error.place = error.place or place
+        raise
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
     """Return a mistake in a table or column with its path in the file. `whole` is the value that the message shows if the
     mistake itself has no value.
     """
-    found = whole if error.found is None else error.found
-    return Problem(file=file, path=f"{path}.{error.place}", expected=error.expected, found=found)
+    return Problem(file, f"{path}.{error.place}", error.about(whole))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -726,13 +736,13 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
             if name not in model.columns:
                 expected = f"one of the columns {listing(model.columns, MAX_COLUMNS)}"
                 meant = closest(name, model.columns)
-                yield Problem(file=file, path=key, expected=expected, found=repr(name), suggestion=meant)
+                yield Problem(file, key, mistake(expected, repr(name)), meant)
         if len(set(fact.given)) < len(fact.given) or fact.of in fact.given:
             expected = f"different columns, none of them {fact.of!r}"
-            yield Problem(file=file, path=f"{path}.given", expected=expected, found=value_text(fact.given))
+            yield Problem(file, f"{path}.given", mistake(expected, value_text(fact.given)))
         if fact.source is not None and fact.source not in model.sources:
             expected, meant = f"one of the sources {listing(model.sources)}", closest(fact.source, model.sources)
-            yield Problem(file=file, path=f"{path}.source", expected=expected, found=repr(fact.source), suggestion=meant)
+            yield Problem(file, f"{path}.source", mistake(expected, repr(fact.source)), meant)
 
 
 def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
@@ -742,14 +752,14 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
         means = [path for path in tables if path.startswith("means.")]
         if not tables:
             expected = f"a table or means of {name!r} (one band for all values draws the values evenly)"
-            yield Problem(file=file, path=f"columns.{name}", expected=expected, found="none")
+            yield Problem(file, f"columns.{name}", mistake(expected, "none"))
         elif means and len(tables) > 1:
             expected = f"either tables of {name!r} or one table of means"
-            yield Problem(file=file, path=f"columns.{name}", expected=expected, found=listing(tables))
+            yield Problem(file, f"columns.{name}", mistake(expected, listing(tables)))
         elif means and column.kind not in ("integer", "real"):
             expected = "a column of kind 'integer' or 'real'"
             kind_of_column = f"{name!r} of kind {column.kind!r}"
-            yield Problem(file=file, path=f"{means[0]}.of", expected=expected, found=kind_of_column)
+            yield Problem(file, f"{means[0]}.of", mistake(expected, kind_of_column))
 
 
 # A family is the distribution of one column given its parents, the columns by which its tables are broken down.
@@ -862,7 +872,7 @@ def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSu
     if worst[1]:
         further = " and ".join(table.path for table in tables if table.path != worst[1])
         expected = f"shares that agree with {further} to within the tolerance of {facts.tolerance:g}"
-        raise SpecError([Problem(file=facts.file, path=worst[1], expected=expected, found=f"a contradiction: {worst[2]}")])
+        raise SpecError([Problem(facts.file, worst[1], mistake(expected, f"a contradiction: {worst[2]}"))])
 
 
 # The network of a surrogate: its columns in an order in which each comes after its parents, and the family of each.
@@ -943,7 +953,7 @@ def _order(facts: CheckedFacts) -> list[str]:
         parts = [f"{column!r} needs {parent!r} ({graph.edges[parent, column]['path']})" for parent, column in reversed(circle)]
         path = f"{graph.edges[circle[0]]['path']}.given"
         expected = "tables that do not depend on each other in a circle"
-        raise SpecError([Problem(file=facts.file, path=path, expected=expected, found="; ".join(parts))])
+        raise SpecError([Problem(facts.file, path, mistake(expected, "; ".join(parts)))])
     positions = {column: position for position, column in enumerate(facts.columns)}
     return list(nx.lexicographical_topological_sort(graph, key=positions.__getitem__))
 
@@ -971,7 +981,7 @@ def _family(
 
 def _too_large(facts: CheckedFacts, column: str, expected: str, actual: str) -> SpecError:
     expected = f"{expected} in all tables of {column!r}"
-    return SpecError([Problem(file=facts.file, path=f"columns.{column}", expected=expected, found=actual)])
+    return SpecError([Problem(facts.file, f"columns.{column}", mistake(expected, actual))])
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:

@@ -59,7 +59,7 @@ def test_numbers_stand_for_the_bins_of_members_alone(members: MembersDraft) -> N
 
 
 def test_what_is_left_out_of_members_stays_with_its_reason_and_is_shown(members: MembersDraft) -> None:
-    fewer = members.without({"age": "the column could not be drafted (expected this; found that)"})
+    fewer = members.without({"age": "the column could not be drafted (expected this, found that)"})
     assert [column.name for column in fewer.columns] == ["sex"]
     assert (fewer.left_out[-1].source, fewer.left_out[-1].because[:24]) == ("age", "the column could not be ")
     draft = SimpleNamespace(source="roots.csv", n_rows=500, columns=(), left_out=(), members=fewer)
