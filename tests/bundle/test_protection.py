@@ -378,7 +378,7 @@ def test_without_attacks_card_and_sheet_say_so(document: ReleaseDocument) -> Non
 def test_a_shortlist_whose_attacks_contradict_the_claim_is_refused(made: Release, tmp_path: Path) -> None:
     tried = AttacksTable.model_validate({**TRIED, "contradicts": True})
     (tmp_path / "tried.toml").write_text(shortlist_text("Coins", [made.spec.space[0].describe()], attacks=tried))
-    with pytest.raises(SpecError, match="attacks that agree with the claimed epsilon"):
+    with pytest.raises(SpecError, match="An attack was right more often than the claimed epsilon allows"):
         narrowed(made.spec, tmp_path / "tried.toml")
 
 

@@ -32,7 +32,7 @@ def test_a_plan_with_a_threshold_that_no_table_meets_is_refused(tmp_path: Path, 
         plan(config)
     assert caught.value.exit_code == 2
     message = " ".join(str(caught.value).split())
-    assert "expected a threshold that at least one table of 400 rows can meet" in message
+    assert "No table of 400 rows" in message
     assert "No table can pass" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(SpecError):
         plan(config, as_json=True)
@@ -82,7 +82,7 @@ def test_no_table_is_less_sensitive_than_what_a_plan_refuses_by(tmp_path: Path) 
 
 def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write_config(tmp_path, STRICT | {"rows = 400\n": ""})
-    with pytest.raises(SpecError, match="at least one table of 400 rows can meet"):
+    with pytest.raises(SpecError, match="No table of 400 rows .*can meet"):
         plan(config, rows=400)
     capsys.readouterr()
     plan(config, rows=1_000_000)
@@ -94,7 +94,7 @@ def test_a_file_that_is_too_small_for_every_threshold_is_no_file_to_release(
 ) -> None:
     """A release of it would spend the budget on nothing, whatever its rows are."""
     config, data = write_config(tmp_path, STRICT | {"rows = 400": 'rows = "private"'}), write_data(tmp_path)
-    with pytest.raises(SpecError, match="at least one table of 401 rows can meet") as caught:
+    with pytest.raises(SpecError, match="No table of 401 rows .*can meet") as caught:
         check(config, str(data))
     assert caught.value.exit_code == 2
     assert "No table can pass" in str(caught.value)

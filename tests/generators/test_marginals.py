@@ -271,8 +271,7 @@ def test_measurements_can_be_shared_where_the_measured_tables_are_the_same() -> 
 def mistakes(tables: str, sizes: tuple[int, ...], tied: list[tuple[int, ...]] | None = None) -> list[str]:
     layout = Layout(columns=tuple("xyzw"[: len(sizes)]), sizes=sizes)
     return [
-        f"{each.field}: {each.expected}; {each.found}; {each.suggestion}"
-        for each in generator(tables).mistakes(layout, tied or [])
+        f"{each.field}: {each.text}; {each.found}; {each.suggestion}" for each in generator(tables).mistakes(layout, tied or [])
     ]
 
 

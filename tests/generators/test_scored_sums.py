@@ -119,7 +119,7 @@ def test_products_are_clipped_before_they_become_steps() -> None:
 def test_sums_that_do_not_fit_the_columns_are_mistakes(sums: str, expected: str) -> None:
     (mistake,) = Marginals(tables="a", sums=sums).mistakes(LAYOUT, [])
     assert mistake.field == "sums"
-    assert expected in mistake.expected
+    assert expected in mistake.text
 
 
 def test_the_same_sum_twice_is_refused() -> None:

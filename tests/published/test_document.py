@@ -97,8 +97,8 @@ def test_load_reads_the_bundle_of_a_later_version_and_verify_says_what_it_does_n
 def test_another_number_is_refused_with_the_version_that_reads_it(read: Callable[[bytes], object], number: int) -> None:
     with pytest.raises(Unexpected) as caught:
         read(changed(lambda d: d.update(format=number, written_by="0.7.1")))
-    told = "synthrelease '0.7.1', which wrote it, reads this format; this version reads 1 or 5"
-    assert str(caught.value) == f"format: expected 1 or 5, found {number}: {told}"
+    told = f"This version reads format 1 or 5, and the file has format {number}"
+    assert str(caught.value) == f"format: {told}. Read the file with synthrelease '0.7.1', which wrote it"
 
 
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])

@@ -56,7 +56,7 @@ MISTAKES = {
     "an unknown text": ('ethics = "Nobody', 'ethic = "Nobody', "card.ethic: expected one of", "Did you mean 'ethics'?"),
     "an unknown text of a translation": ('title = "מטבעות"', 'titel = "מטבעות"', "card.he.titel: expected one of", "'title'?"),
     "an unknown language": ('[card]\n', '[card]\nlanguage = "xx"\n', "card.language: expected 'en' or 'he', found 'xx'", ""),
-    "a translation into itself": ('[card]\n', '[card]\nlanguage = "he"\n', "card: expected values that fit", "[card.he]"),
+    "a translation into itself": ('[card]\n', '[card]\nlanguage = "he"\n', "card: [card.he] must be left out", "[card.he]"),
     "no contact": ("mint@example.org", "by carrier pigeon", "card.contact: expected an e-mail", "'by carrier pigeon'"),
     "a script for an address": ("https://example.org/coins", "javascript:alert(1)", "card.url: expected an address", "https://"),
     "a column that is not there": ('year = "Year <of>', 'yeer = "Year <of>', "card.columns.yeer: expected a column", "'year'?"),

@@ -221,18 +221,18 @@ def test_levels_nest_in_whatever_order_they_stand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("codes", "found"),
     [
-        ("lists/place.csv", "a codelist in a CSV file, found no such file: 'lists/place.csv'"),
-        ("lists", "a codelist in a file whose name ends in .csv, found another one: 'lists'"),
-        ("release.toml", "a codelist in a file whose name ends in .csv, found another one: 'release.toml'"),
+        ("lists/place.csv", "a codelist in a CSV file, found no such file"),
+        ("lists", "a codelist in a file whose name ends in .csv, found another one"),
+        ("release.toml", "a codelist in a file whose name ends in .csv, found another one"),
     ],
 )
 def test_a_codelist_that_is_not_there_is_told_at_the_column(tmp_path: Path, codes: str, found: str) -> None:
     config = CONFIG.replace("lists/places.csv", codes)
-    assert mistake(tmp_path, config=config) == f"release.toml: columns.place.codes: expected {found}."
+    assert mistake(tmp_path, config=config) == f"release.toml: columns.place.codes: {codes!r}: expected {found}."
 
 
 def test_a_codelist_in_another_encoding_is_refused(tmp_path: Path) -> None:
-    message = "release.toml: columns.place.codes: expected a codelist in UTF-8, found other bytes: 'lists/places.csv'."
+    message = "release.toml: columns.place.codes: 'lists/places.csv': expected a codelist in UTF-8, found other bytes."
     assert mistake(tmp_path, PLACES.replace("Aach", "Zürich").encode("latin-1")) == message
 
 

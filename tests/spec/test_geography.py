@@ -165,7 +165,7 @@ def test_what_does_not_fit_the_codelist_is_told_with_its_place(
 ) -> None:
     with pytest.raises(SpecError) as caught:
         load_spec(write(tmp_path, **changes))
-    assert [(problem.path, told in problem.expected) for problem in caught.value.problems] == [(place, True)]
+    assert [(problem.path, told in problem.message) for problem in caught.value.problems] == [(place, True)]
 
 
 @pytest.mark.slow
