@@ -164,10 +164,12 @@ def test_a_column_is_read_from_its_source_or_from_the_column_of_its_name() -> No
 def test_a_label_that_a_spreadsheet_could_run_or_not_show_is_refused(label: str) -> None:
     with pytest.raises(ColumnError) as caught:
         category(categories=[label, "fine"])
-    assert caught.value.place == "categories" and caught.value.message.endswith(f"found {label!r}")
+    assert caught.value.place == "categories"
+    assert caught.value.message.endswith(f"found {label!r}")
     with pytest.raises(ColumnError) as caught:
         category(alternatives={"two": {label: ["yes"], "rest": ["no", "both"]}})
-    assert caught.value.place == "alternatives.two" and caught.value.message.endswith(f"found {label!r}")
+    assert caught.value.place == "alternatives.two"
+    assert caught.value.message.endswith(f"found {label!r}")
 
 
 def test_a_negative_number_is_a_label_and_any_text_of_the_file_a_category() -> None:
@@ -197,7 +199,8 @@ def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_th
 def test_what_does_not_go_with_categories_is_refused(fields: dict[str, object], field: str, found: str) -> None:
     with pytest.raises(ColumnError) as caught:
         category(**fields)
-    assert caught.value.place == field and caught.value.message.endswith(f"found {found}")
+    assert caught.value.place == field
+    assert caught.value.message.endswith(f"found {found}")
 
 
 # --- Missing values -------------------------------------------------------------------------------------------------------
