@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,14 +23,16 @@ from synthrelease.data.counts import Counts, EqualRows, few_rows, places_in, row
 from synthrelease.data.layout import CODED_CELLS, Columns
 from synthrelease.data.linked import Linked
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+_Pairs = tuple[int, np.ndarray, np.ndarray]
+Network = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""A network as a sparse matrix: the 64-bit capacities of its edges, the column of each edge, and where each row begins."""
 
 _PART = 3000  # Approximate number of cells of a network that is solved separately. The number does not affect the result.
 
 _HASHED_TOGETHER, _REMAINDERS = 2**15, 2**21  # Number of cells that are hashed at once, and number of remainders of hashes
 _MANY_HASHES = 2**22  # From this number of hashes, even and odd hashes are sorted separately
 
+_UNLIMITED = 2**62  # Capacity of an edge without a limit
 _CAPACITY_BITS = 30  # Bits of a capacity. Capacities in scipy have 32 bits, and the sum of two capacities must not overflow.
 
 
@@ -79,8 +80,9 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
     left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
     left_free, right_free = left.counts.copy(), right.counts.copy()
-    flows = np.concatenate([_serve(tails, heads, left_free, right_free) for tails, heads in groups])
-    tails, heads = (np.concatenate(parts) for parts in zip(*groups, strict=True))
+    served = [(tails, heads, _serve(tails, heads, left_free, right_free)) for tails, heads in groups]
+    half = len(served) // 2 + 1  # steps down, equal cells, steps up: then the edges of a cell are sorted by their other cell
+    tails, heads, flows = map(np.concatenate, zip(*[*served[1:half], served[0], *served[half:]], strict=True))
     return int(flows.sum()) + _augment(tails, heads, flows, left_free, right_free)
 
 
@@ -152,21 +154,19 @@ def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarra
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the pairs (left cell, right cell) of similar cells, in groups: first the pairs of equal cells, then a group for
-    each direction of each step.
+    each step down, and a group for each step up. In each half, the longest step towards the first cell comes first.
 
     Within a group, every cell of either table occurs at most once.
     """
-    equal = right.find(left.bins)
-    groups = [(np.flatnonzero(equal >= 0), equal[equal >= 0])]
+    equal, down, up = right.find(left.bins), list[_Pairs](), list[_Pairs]()
     for codes in _codes_of_words(left, right, {step.column for step in steps}):
         for step in steps:
             if step.column in codes.strides:
                 bins, stride = left.digits(step.column)[codes.left_cells], codes.strides[step.column]
-                up = step.allowed[bins]
-                groups.append(codes.equal(up, stride))
-                down = (bins > 0) & step.allowed[np.maximum(bins - 1, 0)]
-                groups.append(codes.equal(down, -stride))
-    return groups
+                down.append((-stride, *codes.equal((bins > 0) & step.allowed[np.maximum(bins - 1, 0)], -stride)))
+                up.append((stride, *codes.equal(step.allowed[bins], stride)))
+    steps_of = [pairs for half in (down, up) for _, *pairs in sorted(half, key=lambda pairs: pairs[0])]
+    return [(np.flatnonzero(equal >= 0), equal[equal >= 0]), *((tails, heads) for tails, heads in steps_of)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,23 +247,8 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
     """
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
-    n_left = len(left_free)
     part = _parts(tails, heads, left_free, right_free)
-    nodes, edges = np.argsort(part, kind="stable"), np.argsort(part[tails], kind="stable")
-    n_parts = int(part.max()) + 1
-    node_ends = np.searchsorted(part[nodes], np.arange(n_parts + 1))
-    edge_ends = np.searchsorted(part[tails[edges]], np.arange(n_parts + 1))
-    number = np.empty(len(nodes), dtype=np.int64)
-    number[nodes] = np.arange(len(nodes)) - node_ends[np.maximum(part[nodes], 0)]
-    free = np.concatenate([left_free, right_free])
-    added = 0
-    for start, stop, first, last in zip(node_ends, node_ends[1:], edge_ends, edge_ends[1:], strict=False):
-        if first == last:
-            continue  # a part without edges
-        inside, along = nodes[start:stop], edges[first:last]
-        lefts = int(np.searchsorted(inside, n_left))  # cells are in increasing order; the cells of the left table come first
-        added += residual_flow(number[tails[along]], number[heads[along] + n_left], flows[along], free[inside], lefts)
-    return added
+    return sum(map(residual_flow, residual_networks(tails, heads, flows, left_free, right_free, part)))
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
@@ -278,7 +263,8 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
     from scipy.sparse.csgraph import connected_components
 
     n_left, n = len(left_free), len(left_free) + len(right_free)
-    graph = coo_array((np.ones(len(tails), dtype=np.int8), (tails, heads + n_left)), shape=(n, n))
+    places = tails.astype(np.int32), (heads + n_left).astype(np.int32)
+    graph = coo_array((np.ones(len(tails)), places), shape=(n, n))
     n_components, component = connected_components(graph, directed=False)
     free_left = np.bincount(component[:n_left], weights=left_free, minlength=n_components)
     free_right = np.bincount(component[n_left:], weights=right_free, minlength=n_components)
@@ -290,54 +276,61 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
     return part_of[component]
 
 
-def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """Return the largest flow that can still be added in a network. The nodes 0 to n_left - 1 are on the left, and the other
-    nodes are on the right.
+def residual_networks(
+    tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray, part: np.ndarray
+) -> Iterator[Network]:
+    """Yield the residual network of each part. Its first node is the source, and its last node the sink.
+
+    All parts together are one matrix, in which the nodes of a part are neighbours. So the matrix is sorted once, and a network
+    is a range of its rows. Each edge has its opposite edge, with capacity 0 where the flow cannot be reduced.
+    """
+    from scipy.sparse import csr_array
+
+    n_left, solved = len(left_free), part[tails] >= 0
+    tails, heads, flows = tails[solved], heads[solved] + n_left, flows[solved]
+    nodes = np.argsort(part, kind="stable")[np.count_nonzero(part < 0) :]
+    part = part.astype(np.int64)
+    ends = np.cumsum(np.bincount(part[nodes], minlength=1) + 2)
+    starts = np.append(0, ends[:-1])
+    number = np.empty(len(part), dtype=np.int32)  # before version 1.15, scipy keeps 64-bit indices, which its flow refuses
+    number[nodes] = np.arange(1, len(nodes) + 1) + 2 * part[nodes]
+    free = np.concatenate([left_free, right_free])
+    opened = nodes[free[nodes] > 0]
+    lefts, rights = opened[opened < n_left], opened[opened >= n_left]
+    sources, sinks = starts[part[lefts]].astype(np.int32), (ends[part[rights]] - 1).astype(np.int32)
+    tails, heads, lefts_at, rights_at = number[tails], number[heads], number[lefts], number[rights]
+    # in this order, the edges of each node are sorted if those of each tail are, and the matrix need not be sorted
+    rows = np.concatenate([lefts_at, sources, tails, heads[::-1], rights_at, sinks])
+    columns = np.concatenate([sources, lefts_at, heads, tails[::-1], sinks, rights_at])
+    nothing, unlimited = np.zeros(len(opened), dtype=np.int64), np.full(len(tails), _UNLIMITED)
+    capacities = nothing[: len(lefts)], free[lefts], unlimited, flows[::-1], free[rights], nothing[: len(rights)]
+    matrix = csr_array((np.concatenate(capacities), (rows, columns)), shape=(ends[-1], ends[-1]))
+    for start, stop in zip(starts.tolist(), ends.tolist(), strict=True):  # a part without cells has no edges, and no flow
+        edges = slice(matrix.indptr[start], matrix.indptr[stop])
+        yield matrix.data[edges], matrix.indices[edges] - np.int32(start), matrix.indptr[start : stop + 1] - edges.start
+
+
+def residual_flow(network: Network) -> int:
+    """Return the largest flow from the first to the last node of a network.
 
     The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
     capacities are divided by a power of two and rounded down. The maximum flow of this network, times the power, is added to
     the flow. Then the residual network is scaled in the same way. If less than 2^30 can be added, the power is 1 and one
     network is enough.
     """
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    added, bound = 0, min(int(free[:n_left].sum()), int(free[n_left:].sum()))
-    source, sink = len(free), len(free) + 1
+    capacities, *places = network
+    sink, finite = len(places[1]) - 2, capacities < _UNLIMITED
+    added, bound = 0, min(int(capacities[: places[1][1]].sum()), int(capacities[places[0] == sink].sum()))
     while True:
         unit = 1 << max(0, bound.bit_length() - _CAPACITY_BITS)
-        network = _in_units(tails, heads, np.minimum(flows, bound) // unit, np.minimum(free, bound) // unit, n_left)
-        flow = maximum_flow(network, source, sink, method="dinic")
+        # cut above the bound, so that an edge without a limit has more capacity than any flow
+        scaled = (np.minimum(capacities, bound + unit) // unit).astype(np.int32)
+        flow = maximum_flow(csr_array((scaled, *places), shape=(sink + 1, sink + 1)), 0, sink, method="dinic")
         added += unit * int(flow.flow_value)
         if unit == 1:
             return added
-        bound = min(bound - unit * int(flow.flow_value), unit * int(np.count_nonzero(flows) + np.count_nonzero(free)))
-        nodes = np.arange(len(free))
-        flows = flows + unit * _entries(flow.flow, tails, heads)
-        free = free - unit * np.concatenate(
-            [
-                _entries(flow.flow, np.full(n_left, source), nodes[:n_left]),
-                _entries(flow.flow, nodes[n_left:], np.full(len(free) - n_left, sink)),
-            ]
-        )
-
-
-def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> csr_array:
-    """Return the residual network of flows and free rows, each below 2^30. The last two nodes of the network are source and
-    sink."""
-    from scipy.sparse import csr_array
-
-    source, sink = len(free), len(free) + 1
-    opened, used = np.flatnonzero(free), np.flatnonzero(flows)
-    lefts = int(np.searchsorted(opened, n_left))
-    rows = np.concatenate([np.full(lefts, source), tails, heads[used], opened[lefts:]])
-    columns = np.concatenate([opened[:lefts], heads, tails[used], np.full(len(opened) - lefts, sink)])
-    unlimited = np.full(len(tails), 2**_CAPACITY_BITS)  # no flow is that large
-    capacity = np.concatenate([free[opened[:lefts]], unlimited, flows[used], free[opened[lefts:]]])
-    # before version 1.15, scipy keeps 64-bit indices, which its maximum_flow refuses
-    places = rows.astype(np.int32), columns.astype(np.int32)
-    return csr_array((capacity.astype(np.int32), places), shape=(sink + 1, sink + 1))
-
-
-def _entries(flow: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the (k,) entries of a matrix at these rows and columns, as int64."""
-    return np.asarray(flow[rows, columns], dtype=np.int64).ravel()
+        bound = min(bound - unit * int(flow.flow_value), unit * int(np.count_nonzero(capacities[finite])))
+        capacities = capacities - unit * flow.flow.data.astype(np.int64)

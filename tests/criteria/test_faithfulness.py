@@ -79,8 +79,9 @@ def test_networks_solved_one_by_one_have_the_matching_of_rows(left: list[int], r
 def from_nothing(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
     """One network of all cells, without a greedy flow."""
     tails, heads = (np.concatenate(parts) for parts in zip(*matching._edges(left, right, steps), strict=True))
-    free, flows = np.concatenate([left.counts, right.counts]), np.zeros(len(tails), dtype=np.int64)
-    return matching.residual_flow(tails, heads + len(left), flows, free, len(left))
+    flows, part = np.zeros(len(tails), dtype=np.int64), np.zeros(len(left) + len(right), dtype=np.int64)
+    (network,) = matching.residual_networks(tails, heads, flows, left.counts, right.counts, part)
+    return matching.residual_flow(network)
 
 
 def flow_of_whole_numbers(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:

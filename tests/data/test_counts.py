@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.data import counts as table_module
 from synthrelease.data import marginals as lattice_module
-from synthrelease.data.counts import Counts
+from synthrelease.data.counts import Counts, places_in
 from synthrelease.data.marginals import lattice
 from synthrelease.data.synthetic_table import RARE, rare_first
 from tests.helpers.small import layout_of
@@ -172,3 +172,13 @@ def test_no_cells_have_an_order_too() -> None:
 
 def test_the_representation_shows_no_counts() -> None:
     assert "7" not in repr(Counts(layout_of(2), np.zeros(7, dtype=int)))
+
+
+@pytest.mark.parametrize("spread", [1, 3, 1000])
+def test_rows_are_found_where_they_are(spread: int) -> None:
+    """In a table of all numbers, and by search where the numbers are far apart; also below and above all rows."""
+    random = np.random.default_rng(spread)
+    rows = np.unique(random.integers(-50, 50, 40)) * spread
+    wanted = np.concatenate([rows, random.integers(-60 * spread, 60 * spread, 200), [-(2**60), 2**60]])
+    place_of = {row: place for place, row in enumerate(rows.tolist())}
+    assert places_in([rows], [wanted]).tolist() == [place_of.get(row, -1) for row in wanted.tolist()]
