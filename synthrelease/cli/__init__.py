@@ -68,7 +68,6 @@ def main() -> None:
     be_quiet()
     for name, value in _BEFORE_LIBRARIES.items():
         os.environ.setdefault(name, value)
-    gc.set_threshold(300_000, 20, 20)  # modules stay in use, and garbage collection of them takes a tenth of the start
     try:
         app()
     except SynthreleaseError as error:

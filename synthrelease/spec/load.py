@@ -170,6 +170,8 @@ class SpecBuilder:
             plugins=tuple(self.release.plugins),
             not_promised=self.acceptance.not_promised,
             options=options,
+            base=self.configuration.base,
+            acceptance=Path(self.acceptance_file),
         )
 
     def _as_written(self) -> ReleaseFile:

@@ -84,6 +84,8 @@ class ReleaseSpec:
     plugins : packages whose criteria or generators the two files may name.
     attacks : the results of the attacks in the rehearsal on public rows, for the card; None if the shortlist has no such
         results.
+    base : the configuration that this configuration extends; None if it extends none.
+    acceptance : the acceptance file.
     """
 
     title: str
@@ -117,6 +119,8 @@ class ReleaseSpec:
     models: Measured | None = None
     plugins: tuple[PluginTable, ...] = ()
     attacks: AttacksTable | None = None
+    base: Path | None = None
+    acceptance: Path
 
     @cached_property
     def setting(self) -> Setting:

@@ -18,6 +18,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,8 +27,6 @@ from pydantic import Field, TypeAdapter
 from synthrelease.errors import SpecError
 from synthrelease.generators.associations import Strengths
 from synthrelease.resources import is_shipped, resource
-from synthrelease.settings.reading import beside as named_beside
-from synthrelease.settings.reading import read_configuration
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import judged_tables, known_chances
 
@@ -115,8 +114,8 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
         digest["trial"] = trial
     if strengths.pairs:
         digest["strengths"] = {"shares": dict(strengths.shares), "pairs": dict(strengths.pairs)}
-    with suppress(SpecError, ValueError):  # the file was deleted meanwhile, or is on another drive
-        digest["acceptance"] = Path(os.path.relpath(_other_files(spec)[1], path.parent)).as_posix()
+    with suppress(ValueError):  # the file is on another drive
+        digest["acceptance"] = Path(os.path.relpath(spec.acceptance, path.parent)).as_posix()
     text = json.dumps(digest | {"digests": parts}, indent=1, ensure_ascii=False)
     with suppress(OSError):
         temporary = path.with_name(f".{path.name}.new")
@@ -237,12 +236,6 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False, default=str).encode()).hexdigest()
 
 
-def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
-    """Return the configuration that this configuration extends, and the acceptance file."""
-    file = read_configuration(Path(spec.path))
-    return file.base, named_beside(file.file_of("acceptance"), str(file.tables["acceptance"]))
-
-
 def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
     """Yield the stored records of the configuration, of the configuration that it extends, and of other configurations in the
     folder with the same acceptance file.
@@ -252,8 +245,7 @@ def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
     SpecError : if the record of the configuration, or of the configuration that it extends, cannot be read.
     """
     own_path = Path(spec.path)
-    base, acceptance = _other_files(spec)
-    configurations = [own_path] if base is None else [own_path, base]
+    configurations = [own_path] if spec.base is None else [own_path, spec.base]
     for config in configurations:
         if os.path.lexists(beside(config)):
             yield _read(beside(config))
@@ -261,8 +253,13 @@ def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
         for path in sorted(folder.glob("*.tried.json")):
             with suppress(SpecError):  # a damaged record of another configuration
                 digest = _read(path)
-                if digest.acceptance and (folder / digest.acceptance).resolve() == acceptance.resolve():
+                if digest.acceptance and (folder / digest.acceptance).resolve() == spec.acceptance.resolve():
                     yield digest
+
+
+@cache
+def _records() -> TypeAdapter[TrialRecord]:
+    return TypeAdapter(TrialRecord)
 
 
 def _read(path: Path) -> TrialRecord:
@@ -273,8 +270,7 @@ def _read(path: Path) -> TrialRecord:
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
-            attempt: TrialRecord = TypeAdapter(TrialRecord).validate_python(content | {"path": path})
-            return attempt
+            return _records().validate_python(content | {"path": path})
         problem = f"format {content['format']!r}, which this version does not read"
     except OSError as error:
         problem = f"a file that cannot be read ({error.strerror})"

@@ -17,9 +17,9 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, publish
 from synthrelease.resources import resource
-from synthrelease.spec.load import load_spec
+from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.requests import ReleaseRequest
-from synthrelease.spec.tried import SHIPPED, beside, digest_of, digests, leave, rows_tried, tried
+from synthrelease.spec.tried import SHIPPED, beside, digest_of, digests, leave, rows_tried, standing, tried
 from synthrelease.studio.desk.files import Rehearsals
 from synthrelease.studio.desk.screens import signoff_screen
 from tests.conftest import CONFIGURATIONS, ROOT
@@ -241,6 +241,10 @@ def test_a_copy_with_the_same_acceptance_file_is_compared_with_what_was_tried(tm
     assert not tried(load_spec(copy))
     leave(load_spec(copy), "rehearsal")
     assert tried(load_spec(copy))
+
+
+def test_a_published_specification_has_no_record(tmp_path: Path) -> None:
+    assert standing(read_specification(load_spec(write_config(tmp_path)).text)) is False
 
 
 def test_files_that_were_copied_under_new_names_after_an_edit_are_not_tried(tmp_path: Path) -> None:
