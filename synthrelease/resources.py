@@ -30,7 +30,7 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         pass
-    raise InputError(f"expected the library {name} for {what}, found none. {install(extra)}")
+    raise InputError(f"The library {name} is needed for {what}, and it is not installed. {install(extra)}")
 
 
 def install(extra: str) -> str:

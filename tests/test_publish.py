@@ -68,9 +68,7 @@ def test_a_prior_that_is_the_private_file_is_refused_before_the_charge(tmp_path:
     }  # fmt: skip
     make[how](data, tmp_path / "public.csv")
     assert load_spec(config).priors
-    assert "expected a private file, found a file that counts as public: the prior 'public.csv'" in refused(
-        tmp_path, InputError
-    )
+    assert "This file was also given as a public file: the prior 'public.csv'" in refused(tmp_path, InputError)
     assert spent(tmp_path) == 0
 
 
@@ -118,7 +116,7 @@ def test_a_folder_that_is_a_prior_is_refused_before_the_charge(tmp_path: Path) -
         for number in range(2):
             parquet.write_table(table.slice(200 * number, 200), tmp_path / name / f"{number}.parquet")
     for name in ("parts", "copies"):
-        with pytest.raises(InputError, match="expected a private file, found a file that counts as public: the prior 'parts'"):
+        with pytest.raises(InputError, match="This file was also given as a public file: the prior 'parts'"):
             synthrelease.release(tmp_path / "coins.toml", tmp_path / name, tmp_path / "out")
     assert spent(tmp_path) == 0
 
@@ -143,7 +141,7 @@ def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path:
     config, data = write_config(tmp_path, NOT_PROMISED), write_data(tmp_path)
     synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, target=0.5, seed=1)
     shortlist = tmp_path / "trial" / "shortlist.toml"
-    assert "found a file that counts as public" in refused(tmp_path, InputError, shortlist=shortlist)
+    assert "This file was also given as a public file" in refused(tmp_path, InputError, shortlist=shortlist)
     assert spent(tmp_path) == 0
     data.write_text(data.read_text() + "tail,8\n")  # another file, but the row is left out
     assert "as a table that should be public" in refused(tmp_path, BudgetError, shortlist=shortlist)

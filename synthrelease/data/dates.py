@@ -54,14 +54,18 @@ class DateFormat:
 
     def __post_init__(self) -> None:
         if are_exchanged(self.text.split(OR)):
-            raise Unexpected("date formats that do not differ only in the order of day and month", repr(self.text))
+            raise Unexpected(f"The formats {self.text!r} differ only in the order of day and month, so a date may be ambiguous")
         for directives in map(_DIRECTIVE.findall, self.text.split(OR)):
             names = ["m" if name == "b" else name for name in directives]
             if unknown := [name for name in directives if name not in _DIGITS]:
-                reason = " (two digits do not determine the century)" if unknown[0] == "y" else ""
-                raise Unexpected("a date format of %Y, %m (or %b) and %d" + reason, repr(self.text))
+                reason = ": two digits do not determine the century" if unknown[0] == "y" else ""
+                fault = f"The date format {self.text!r} contains %{unknown[0]}{reason}"
+                raise Unexpected(f"{fault}. Write the year as %Y, the month as %m or %b, and the day as %d")
             if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
-                raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
+                raise Unexpected(
+                    f"The date format {self.text!r} must contain the year (%Y) once. It may contain the month once and, with "
+                    "the month, the day once"
+                )
 
     def lacks(self, part: str | None) -> bool:
         """Return whether dates in some format lack this part of the date. None stands for the whole date."""

@@ -18,10 +18,10 @@ MISSING, OUTSIDE, WRONG = -1, -2, -3
 """Codes for values that have no bin. Such a value is missing, outside the bounds or categories, or a string that is no number
 or date.
 """
-TOGETHER = "all rows of a person must be read together."
-NO_ROOTS = "no member has the key of a root: the two files have different keys, or write the keys differently."
-SOME_ROOTS = "{} of the {} keys of the members have no row among the roots: a release excludes all members with these keys."
-TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0: each key counts once."
+TOGETHER = "because all rows of a person must be read together."
+NO_ROOTS = "No member has the key of a root. The two files have different keys, or write the keys differently."
+SOME_ROOTS = "{} of the {} keys of the members have no row among the roots. A release excludes all members with these keys."
+TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0. A release counts each of these keys once."
 SAME_NUMBER = (
     "{} of the {} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
     "separate key. If they belong to one person or record, write them in one way before the release."
@@ -60,19 +60,19 @@ def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], 
 
 def _sentence(column: Column, kind: int, decimal: str) -> str:
     if kind == MISSING:
-        expected, instead = "a value in every row", "missing values"
+        fault = "missing values"
     elif column.kind == "category":
-        expected, instead = f"one of the categories {listing(column.values)}", "something else"
+        fault = f"values other than the categories {listing(column.values)}"
     elif kind == OUTSIDE and column.bounds is not None:
-        expected, instead = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
+        fault = "values outside the public bounds {:.15g} to {:.15g}".format(*column.bounds)
     elif column.dates is not None:
         examples = dict.fromkeys(dates.example for dates in (column.dates, column.minus_dates) if dates is not None)
-        expected, instead = f"dates such as {' and '.join(examples)}", "something else"
+        fault = f"values that are not dates such as {' and '.join(examples)}"
     else:
         numbers = "whole numbers such as 12" if column.kind == "integer" else f"numbers such as 1{decimal}5"
-        expected, instead = numbers, "something else"
-    where = f"columns {listing(column.sources)}" if column.minus else f"column {column.source!r}"
-    return f"{where}: expected {expected}, found {instead}."
+        fault = f"values that are not {numbers}"
+    where = f"Columns {listing(column.sources)} have" if column.minus else f"Column {column.source!r} has"
+    return f"{where} {fault}."
 
 
 # A column of members is read once for all slots that have the same atomic bins.

@@ -232,8 +232,8 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
     if math.prod(shape) > MAX_MASK_CELLS:
-        found = f"{math.prod(shape)} over {listing(sorted(names))}"
-        raise RuleError(f"rules that connect at most {MAX_MASK_CELLS} cells", found)
+        cells = f"{math.prod(shape)} combinations of values of {listing(sorted(names))}"
+        raise RuleError(f"The rules connect {cells}. At most {MAX_MASK_CELLS} combinations are possible")
     axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
     forbidden = np.zeros(shape, dtype=bool)
 
@@ -304,7 +304,7 @@ class FillerRows:
         if raw.records or raw.counted:
             self._kept = np.flatnonzero(~raw.forbidden(self._digits(np.arange(_TRIED))))
             if not len(self._kept):
-                raise RuleError("rules that some row can satisfy", f"no such row among {_TRIED:,} tried rows")
+                raise RuleError(f"The rules seem to exclude every row: none of {_TRIED:,} tried rows satisfies them")
 
     def first(self, size: int) -> Counts:
         """Return the counts of the first `size` rows of the sequence."""

@@ -81,20 +81,20 @@ def split_question(text: str) -> QuestionWords:
     kind = _kind(word, text)
     rest, weighted = _without_weighted(rest)
     if weighted and kind == "ratio":
-        raise InputError(f"{cut(text, 200)!r}: expected a weighted share, mean, median, quantile or slope, found a ratio.")
+        raise InputError(f"{cut(text, 200)!r}: A ratio cannot be weighted. Use a share, mean, median, quantile or slope.")
     head, parts = _parts(rest, _WORDS[kind], text)
     if kind == "share" and not head:
-        raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
+        raise InputError(f"{cut(text, 200)!r}: The condition after 'share' is missing. Examples: {EXAMPLES}.")
     groups = _two_groups(parts, text) if {":", "against"} & set(parts) else ()
     if kind == "ratio" and "to" not in parts:
-        raise InputError(f"{cut(text, 200)!r}: expected a column after 'to', found none; for example 'ratio income to hours'.")
+        raise InputError(f"{cut(text, 200)!r}: A ratio needs 'to' and a second column, as in 'ratio income to hours'.")
     named = {name: parts.get(name, "") for name in ("where", "by", "on", "to")}
     quantile = 0.5
     if kind == "quantile":
         of, _, head = head.partition(" ")
         if not (head and re.fullmatch(r"0?\.\d+", of) and float(of)):
-            expected = "expected a number between 0 and 1 and a column after 'quantile', as in 'quantile 0.9 income'"
-            raise InputError(f"{cut(text, 200)!r}: {expected}, found {cut(f'{of} {head}'.strip(), 60)!r}.")
+            needed = "'quantile' needs a number between 0 and 1 and a column, as in 'quantile 0.9 income'"
+            raise InputError(f"{cut(text, 200)!r}: {needed}.")
         quantile = float(of)
     return QuestionWords(kind=kind, text=text, head=head, groups=groups, weighted=weighted, quantile=quantile, **named)
 
@@ -121,8 +121,8 @@ def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
     """
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(
-            f"{cut(text, 200)!r}: expected two groups as in 'share CONDITION: CONDITION against CONDITION [where CONDITION]' "
-            f"(without 'by': ask one stratum after the other with 'where'), found the words {listing(parts)}."
+            f"{cut(text, 200)!r}: Write a comparison of two groups as 'share CONDITION: CONDITION against CONDITION [where "
+            "CONDITION]'. It cannot have 'by'; ask about one group after the other with 'where'."
         )
     first, second = parts[":"], parts["against"]
     if second in ("rest", "the rest"):
@@ -131,8 +131,8 @@ def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
         return first, second
     tokens = _TOKEN.findall(first)
     if not _COMPARED.match("".join(tokens[1:])) or {"and", "or", "not"} & set(tokens):
-        instead = f"{cut(second, 60)!r} after {cut(first, 60)!r}, which is not a single comparison"
-        raise InputError(f"{cut(text, 200)!r}: expected a column after 'against', found {instead}.")
+        why = f"because {cut(first, 60)!r} is not a single comparison"
+        raise InputError(f"{cut(text, 200)!r}: Name the column again before {cut(second, 60)!r}, {why}.")
     return first, f"{tokens[0]} {second}"
 
 
@@ -143,8 +143,8 @@ def _kind(word: str, text: str) -> Kind:
             return kind
     hint = closest(word, get_args(Kind))
     raise InputError(
-        f"expected a question that begins with {listing(get_args(Kind))}, found {cut(text, 60)!r}; for "
-        f"example {EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
+        f"{cut(text, 60)!r} is not a question that can be answered. A question begins with {listing(get_args(Kind))}. "
+        f"Examples: {EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
     )
 
 
@@ -158,9 +158,9 @@ def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str,
             continue
         parts[word], word, at = at.strip(), token, ""
         if word in parts:
-            raise InputError(f"{cut(text, 200)!r}: expected {word!r} once, found it twice.")
+            raise InputError(f"{cut(text, 200)!r}: The word {word!r} may occur only once.")
     parts[word] = at.strip()
     empty = [name for name, part in parts.items() if name and not part]
     if empty:
-        raise InputError(f"{cut(text, 200)!r}: expected a column or condition after {empty[0]!r}, found nothing.")
+        raise InputError(f"{cut(text, 200)!r}: The column or condition after {empty[0]!r} is missing.")
     return parts.pop(""), parts

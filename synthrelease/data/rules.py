@@ -221,7 +221,7 @@ class _Parser:
     def _not(self) -> Rule:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise RuleError(f"at most {MAX_DEPTH} nested parentheses and negations", "more")
+            raise RuleError(f"The rule has more than {MAX_DEPTH} parentheses and negations inside each other")
         try:
             if self._accept("not"):
                 return Not(self._not())
@@ -270,7 +270,7 @@ class _Parser:
         """Parse a column and the number that is added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
-            raise RuleError("count(...) on the left side of the comparison", "'count('")
+            raise RuleError("count(...) must be on the left side of the comparison")
         if name not in self.columns:
             raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
         self._check_number(name)
@@ -284,7 +284,7 @@ class _Parser:
     def _check_number(self, name: str) -> None:
         domain = self.columns[name]
         if domain.kind not in ("integer", "real") or domain.bounds is None:
-            raise RuleError("numeric columns in a comparison of columns or counts", f"{name!r}, of the kind {domain.kind}")
+            raise RuleError(f"Only numeric columns can be compared with columns or counts. {name!r} has the kind {domain.kind}")
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return self.columns[name].bounds or (0, 0)
@@ -295,15 +295,15 @@ class _Parser:
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
         if len({HOLDS[part.operator](sign, 0) for sign in signs}) < 2:
-            instead = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
-            raise RuleError("a comparison that only some values within the bounds meet", instead)
+            shown = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
+            raise RuleError(f"The comparison {shown} is true for all values within the bounds, or for none")
         return part
 
     def _is_missing(self, name: str) -> Rule:
         negated = self._accept("not")
         self._take("'missing' after 'is'", "word", "missing")
         if not self.columns[name].missing:
-            raise RuleError("a column with missing = 'bin' before 'is missing'", repr(name))
+            raise RuleError(f"'is missing' needs a column with missing = 'bin', and {name!r} is not such a column")
         comparison = Comparison(name, IS_MISSING, "")
         return Not(comparison) if negated else comparison
 
@@ -311,25 +311,25 @@ class _Parser:
         domain = self.columns[name]
         if domain.kind == "category":
             if operator not in ("==", "!="):
-                raise RuleError(f"the operator ==, != or in for the categories of {name!r}", repr(as_written))
+                raise RuleError(f"The categories of {name!r} can be compared only with ==, != or in, not with {as_written!r}")
             label = self._take(f"a category of {name!r} in quotes", "text")
             categories = domain.categories
             if categories and label not in domain.labels:
-                expected = f"a category of {name!r} ({listing(categories)})"
-                raise RuleError(expected, repr(cut(label, 60)), closest(label, categories))
+                fault = f"{cut(label, 60)!r} is not a category of {name!r}. Its categories are {listing(categories)}"
+                raise RuleError(fault, suggestion=closest(label, categories))
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):
-            raise RuleError(f"the operator < or >= for the real numbers of {name!r}", repr(as_written))
+            raise RuleError(f"The real numbers of {name!r} can be compared only with < or >=, not with {as_written!r}")
         text = self._take(f"a number to compare {name!r} with", "number")
         number = float(text)
         if not abs(number) <= LARGEST:
-            raise RuleError(f"a number between -1e15 and 1e15 to compare {name!r} with", cut(text, 40))
+            raise RuleError(f"{name!r} must be compared with a number between -1e15 and 1e15, not with {cut(text, 40)}")
         comparison = Comparison(name, operator, number)
         if domain.bounds and not _divides(comparison, domain.bounds, whole_numbers=domain.kind == "integer"):
             low, high = domain.bounds
             raise RuleError(
-                f"a comparison that only some values of {name!r} meet (its bounds are {low:.15g} and {high:.15g})",
-                f"'{name} {operator} {text}'",
+                f"The comparison '{name} {operator} {text}' is true for all values of {name!r} or for none, because the bounds "
+                f"of the column are {low:.15g} and {high:.15g}"
             )
         return comparison
 

@@ -69,14 +69,14 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBi
     for text in texts:
         intervals += _parse(" ".join(str(text).split()), whole_numbers)
         if len(intervals) > MAX_BINS:
-            raise Unexpected(f"at most {MAX_BINS} bins", "more")
+            raise Unexpected(f"A column may have at most {MAX_BINS} bins")
     if not intervals:
-        raise Unexpected("at least one bin", "none")
+        raise Unexpected("The list of bins is empty")
     for left, right in itertools.pairwise(intervals):
         if left.upper != right.lower:
-            wrong = "are out of order" if left.lower > right.lower else "overlap"
-            wrong = wrong if left.upper > right.lower else "leave a gap"
-            raise Unexpected("adjacent bins in increasing order", f"{left.label!r} and {right.label!r}, which {wrong}")
+            wrong = "are not in increasing order" if left.lower > right.lower else "overlap"
+            wrong = wrong if left.upper > right.lower else "leave a gap between them"
+            raise Unexpected(f"The bins {left.label!r} and {right.label!r} {wrong}")
     return tuple(intervals)
 
 
@@ -92,11 +92,11 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
     numbers = [_number(part, whole_numbers, text) for part in match.groups()]
     if name == "half_open":
         if whole_numbers:
-            raise Unexpected("'a-b' for a column of whole numbers", repr(text))
+            raise Unexpected(f"In a column of whole numbers, write the bin {text!r} as 'a-b'")
         _increasing(numbers[0], numbers[1], text)
         return [IntervalBin(label=text, lower=numbers[0], upper=numbers[1], number=(numbers[0] + numbers[1]) / 2)]
     if not whole_numbers:
-        raise Unexpected("'a to b', '<a' or '>=b' for a column of real numbers", repr(text))
+        raise Unexpected(f"In a column of real numbers, write the bin {text!r} as 'a to b', '<a' or '>=b'")
     if name == "single":
         return [_closed(numbers[0], numbers[0])]
     first, last = numbers[0], numbers[1]
@@ -106,16 +106,16 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
     step = 1.0 if name == "run" else numbers[2]
     count = (last - first + 1) / step if step > 0 else 0.0
     if count < 1 or count != int(count):
-        raise Unexpected("an increasing range that the step divides evenly", repr(text))
+        raise Unexpected(f"The range {text!r} must be increasing, and the step must divide it evenly")
     if count > MAX_BINS:
-        raise Unexpected(f"at most {MAX_BINS} bins", repr(text))
+        raise Unexpected(f"The range {text!r} makes too many bins. A column may have at most {MAX_BINS} bins")
     return [_closed(first + i * step, first + (i + 1) * step - 1) for i in range(int(count))]
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
     """Return an unbounded bin such as "<18" or ">44"; its representative value is the edge in the text."""
     if not whole_numbers and sign in ("<=", ">"):
-        raise Unexpected("'<a' or '>=b' at the ends of a column of real numbers", repr(text))
+        raise Unexpected(f"In a column of real numbers, write the first or last bin as '<a' or '>=b', not as {text!r}")
     edge = value + 1 if sign in ("<=", ">") else value
     if sign.startswith("<"):
         return IntervalBin(label=text, lower=-math.inf, upper=edge, number=value)
@@ -139,7 +139,7 @@ def _number(text: str, whole_numbers: bool, label: str) -> float:
 
 def _increasing(first: float, last: float, text: str) -> None:
     if not first < last:
-        raise Unexpected("a bin from a lower to a higher number", repr(text))
+        raise Unexpected(f"The bin {text!r} must go from a lower to a higher number")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -405,9 +405,10 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
     """Return a sentence that explains why a cell cannot reach its total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
-        return f"no released row is in {name}, which has a total of {totals[cell]:.9g} in the margin {margin.name}"
+        return f"no released row is in {name}, but the margin {margin.name} has a total of {totals[cell]:.9g} for it"
     below = rows[cell] * limits[1] < totals[cell]
-    reach = f"at most {number * limits[1]:.9g}, by the cap" if below else f"at least {number * limits[0]:.9g}, by the floor"
+    reach = f"at most {number * limits[1]:.9g}" if below else f"at least {number * limits[0]:.9g}"
+    reach += " because of the cap" if below else " because of the floor"
     rest = f"its total in the margin {margin.name} is {totals[cell]:.9g}"
     return f"the weights of the {number} released rows in {name} add up to {reach}; {rest}"
 

@@ -124,7 +124,7 @@ def _as_missing(digits: Digits, column: Column) -> Digits:
 
 def check_number_of_rows(n_rows: int) -> None:
     if n_rows > MOST_ROWS:
-        raise InputError(f"the file is too long: expected at most {MOST_ROWS} rows, found more rows.")
+        raise InputError(f"The file has more than {MOST_ROWS} rows, the largest possible number.")
 
 
 class CellCount:

@@ -28,7 +28,7 @@ from synthrelease.errors import InputError
 from synthrelease.settings.columns import (
     CUT,
     DELIMITERS,
-    EXPECTED,
+    NEEDED,
     InputTable,
     Unreadable,
     endless,
@@ -397,9 +397,9 @@ class _Lines:
             if "\0" in line:
                 raise zero_byte(self._encoding)
             if self.length >= MAX_LINE:
-                raise endless(f"rows of fewer than {MAX_LINE} characters")
+                raise endless(f"has {MAX_LINE} characters or more")
             if self.blank > MAX_BLANK_LINES:
-                raise endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
+                raise endless(f"comes after more than {MAX_BLANK_LINES} blank lines")
             yield line
 
     def put_back(self, block: bytes) -> None:
@@ -426,7 +426,7 @@ def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     InputError : when another delimiter fits, or the file is empty.
     """
     if not first:
-        raise InputError(f"{EXPECTED}, found a file without text.")
+        raise InputError(f"The file contains no text. {NEEDED}")
     for other in (delimiter, *DELIMITERS):
         if set(needed) <= {field.strip() for field in next(csv_reader([first], other, strict=False), [])}:
             if other == delimiter:

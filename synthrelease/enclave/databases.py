@@ -145,7 +145,7 @@ NO_TEXT = "synthrelease.no_text"
 specification contains.
 """
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
-_BROKEN = "the table cannot be read to its end."
+_BROKEN = "The table cannot be read to its end."
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

@@ -58,7 +58,7 @@ def fixed_width_batches(
                 if not lines:
                     break
                 if max(map(len, lines)) >= MAX_LINE:
-                    raise endless(f"rows of fewer than {MAX_LINE} characters")
+                    raise endless(f"has {MAX_LINE} characters or more")
                 if layout.record_type is not None:
                     lines = [line for line in lines if line.strip(_BLANKS)]
                 for first in range(0, len(lines), at_once):
@@ -125,8 +125,8 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
     """
     if not {*types.texts} <= {*known}:
         raise InputError(
-            f"a line has an unknown record type: expected the record types {listing(known)} at the position in "
-            "[input.fixed_width], found another record type."
+            f"A line has an unknown record type. The position in [input.fixed_width] may contain only the record types "
+            f"{listing(known)}."
         )
     rows = np.array([text == record for text in types.texts])[types.codes]
     return {name: Texts(texts=texts.texts, codes=texts.codes[rows]) for name, texts in columns.items()}

@@ -46,7 +46,7 @@ from synthrelease.sources.source import Source, check_members, unwritten
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""
 _SEED = 19  # Seed for drawing the rows of persons from public files
-UNFORESEEN = "the file cannot be read. The cause is not shown, because it may contain private values."
+UNFORESEEN = "The file cannot be read. The cause is not shown, because it may contain private values."
 
 
 def ingest(
@@ -160,9 +160,9 @@ def read_public(
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, unit, SeededEntropy(_SEED)))
     if rows.unread:
-        raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *rows.unread]) + f"\n{MEND}")
+        raise InputError("\n  ".join([f"{path}: The public file does not fit the specification.", *rows.unread]) + f"\n{MEND}")
     if not rows.kept.total:
-        raise InputError(f"{path}: expected at least one row that follows the plausibility rules, found none.")
+        raise InputError(f"{path}: No row of the file follows the plausibility rules.")
     return rows.kept
 
 
@@ -205,9 +205,9 @@ def _read(
     path = tables_in(path, schema, policy)
     check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
-        raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
+        raise InputError("[members] excludes a piece of a register and [unit] key, " + TOGETHER)
     if unit.key is not None and piece is not None:
-        raise InputError("expected no piece of a register with [unit] key: " + TOGETHER)
+        raise InputError("[unit] key excludes a piece of a register, " + TOGETHER)
     messages = sentences(schema.columns, policy.decimal)  # before any value is read
     if schema.linked is not None:
         counted = count_linked_rows(path, schema, policy)
@@ -222,9 +222,9 @@ def _read(
             counted = count_batches(batches(path, schema, policy), schema, policy)
     if counted.problems:  # for the whole table, in the order of the columns, so that the order of rows has no effect
         found_in = [messages[misfit] for misfit in sorted(counted.problems)]
-        raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
+        raise InputError("\n  ".join(["The file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not counted.n_rows:
-        raise InputError("expected rows after the header, found none.")
+        raise InputError("The file has no rows after the header.")
     unread, many, fits = list[str](), list[str](), True
     for (index, kind), rows in sorted(counted.misfits.items()):
         often = kind != READ and MANY * rows > (read := counted.misfits[index, READ])
@@ -285,8 +285,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
             same = digest == file.digest
         if same:
             raise InputError(
-                f"{data}: expected a private file, found a file that counts as public: {file.role}. A release that starts from "
-                "the private rows themselves gives no protection. Nothing was spent."
+                f"{data}: This file was also given as a public file: {file.role}. A release that starts from the private rows "
+                "themselves gives no protection. Nothing was spent."
             )
 
 

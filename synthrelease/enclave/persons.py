@@ -151,7 +151,7 @@ def first_rows(
         persons.add(len(has_key), marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
-        raise InputError(f"column {unit.key!r}: no row has a key. [unit] states that this column identifies persons.")
+        raise InputError(f"No row has a key in column {unit.key!r}, which [unit] names as the key of persons.")
     return rule.counted(persons.cells(), n_persons * unit.records)
 
 

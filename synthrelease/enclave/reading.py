@@ -19,7 +19,7 @@ from synthrelease.enclave.fixed_width import fixed_width_batches
 from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
-from synthrelease.settings.columns import EXPECTED, FORMATS, OTHER_FORMATS, TOO_LONG, InputTable, damaged, utf_16
+from synthrelease.settings.columns import FORMATS, NEEDED, OTHER_FORMATS, TOO_LONG, InputTable, damaged, utf_16
 from synthrelease.sources.formats import FileFormat, Package, first_line, format_of, holds_controls
 from synthrelease.sources.source import Source, which_file
 
@@ -85,8 +85,8 @@ def check_one_record_type(policy: InputTable) -> None:
     """
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
         raise InputError(
-            "a fixed-width table with record types must be one file: expected one file where [input.fixed_width] has a "
-            "record_type, found a table of several files."
+            "A fixed-width table with record types must be a single file, but this table has several files. Delete record_type "
+            "in [input.fixed_width], or give one file."
         )
 
 
@@ -152,7 +152,7 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
     line = first_line(start)
     for mark, kind in OTHER_FORMATS.items():
         if line.startswith(mark) and (mark not in _NAMES or holds_controls(line) or line[4:10] == _BZIP2):
-            raise InputError(f"expected {FORMATS}, found {kind}.")
+            raise InputError(f"The file is {kind}. synthrelease reads {FORMATS}.")
     return start.startswith(GZIP)
 
 
@@ -169,15 +169,15 @@ def start_of(file: Path) -> bytes:
         if stat.S_ISREG(file.stat().st_mode):
             with file.open("rb") as opened:
                 start = opened.read(1024)
-            problem = "an empty file"
+            problem = f"The file is empty. {NEEDED}"
         else:
-            problem = "a pipe or a device"
+            problem = "This is a pipe or a device, not a file."
     except FileNotFoundError:
-        problem = "no such file"
+        problem = "There is no such file."
     except PermissionError:
-        problem = "a file without permission to read it"
+        problem = "Cannot read the file: permission denied."
     except (OSError, ValueError):
-        problem = "something that cannot be opened"
+        problem = "Cannot open the file."
     if start:
         return start
-    raise InputError(f"{EXPECTED}, found {problem}.")
+    raise InputError(problem)

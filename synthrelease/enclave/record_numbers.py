@@ -80,9 +80,9 @@ def write_key(path: Path, key: SplitKey) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        problem = "expected no key file, found one. A key is never overwritten, because another ledger may use it"
+        problem = "The key file exists already. A key is never overwritten, because another ledger may use it"
     except OSError as error:
-        problem = f"the key cannot be written ({error.strerror})"
+        problem = f"Cannot write the key: {str(error.strerror).lower()}"
     if problem:
         raise OutputError(f"{path}: {problem}. Nothing was split.")
 
@@ -95,23 +95,23 @@ def read_key(path: Path) -> SplitKey:
     InputError : when the file does not exist, when the file has no key, or when other users have permissions on the file (not
         checked on Windows).
     """
-    content, problem = "", "no such file"
+    content, problem = "", "There is no such file of a secret key"
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode):
-            problem = "a folder, pipe or device"
+            problem = "The secret key must be a file. This is a folder, pipe or device"
         elif os.name != "nt" and state.st_mode & _OTHERS:
-            problem = "a file on which other users have permissions: run chmod 600, and consider who may have read it"
+            problem = "Other users have permissions on this file. Run chmod 600, and consider who may have read the key"
         else:
             with path.open("rb") as file:
-                content, problem = file.read(1000).decode("latin-1"), "another file"
+                content, problem = file.read(1000).decode("latin-1"), "This is not a secret key of `synthrelease ledger split`"
     except FileNotFoundError:
         pass
     except OSError:
-        problem = "a file that cannot be read"
+        problem = "Cannot read the file"
     match = _CONTENT.fullmatch(content)
     if match is None:
-        raise InputError(f"{path}: expected the secret key of `synthrelease ledger split`, found {problem}. Nothing was spent.")
+        raise InputError(f"{path}: {problem}. Nothing was spent.")
     return SplitKey(bytes.fromhex(match[1]))
 
 
@@ -157,9 +157,9 @@ class PieceOfRegister:
         """
         if numbers.digest() != self.register:
             raise InputError(
-                f"column {self.rule.by!r}: the record numbers have changed: expected the record numbers that the register had "
-                "when it was split, found other record numbers. New, removed or renumbered records would be charged to another "
-                "piece than before. Read the extract that was split, with its numbers written as they were."
+                f"column {self.rule.by!r}: The record numbers have changed since the register was split. A new, removed or "
+                "renumbered record could be charged to another piece than before. Read the extract that was split, with the "
+                "record numbers written in the same way."
             )
 
 
@@ -190,7 +190,7 @@ class RecordNumbers:
             if not used[index]:
                 continue
             if key is None:
-                raise InputError(f"column {self._by!r}: expected a record number in every row, found rows without one.")
+                raise InputError(f"column {self._by!r}: Some rows have no record number.")
             mark = self._key.mark(key[self._as_written])
             piece[index] = 1 + int.from_bytes(mark[:16], "big") % self._of
             marks[index] = np.frombuffer(mark[16:], dtype=np.uint64)
@@ -208,12 +208,11 @@ class RecordNumbers:
         InputError : when a number occurs twice, or there are no numbers.
         """
         if not self.n_rows:
-            raise InputError("expected rows after the header, found none.")
+            raise InputError("The file has no rows after the header.")
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
-                f"column {self._by!r}: a record number occurs twice: expected every record number once, found some more than "
-                "once. The numbers 12 and 12.0 are equal. The rows with the same number would be one record for the split "
-                "and several records for the guarantee."
+                f"column {self._by!r}: Some record numbers occur more than once. The numbers 12 and 12.0 are equal. Rows with "
+                "the same number would be one record for the split, and several records for the guarantee."
             )
         return hashlib.sha256(f"record numbers {self.n_rows} {self._sum:064x}".encode()).hexdigest()
 

@@ -45,7 +45,7 @@ def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequen
     if rule.way in ("exact", "whole"):
         every = rows.all_of_them()
         if not every.n:  # public, in this way
-            raise InputError("the rules keep no row of the file: expected at least one row that the rules keep, found no row.")
+            raise InputError("The rules exclude every row of the file.")
         return every
     if rule.stated is not None:
         check_stated(rule, rows.n_file)

@@ -58,7 +58,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
     # the function behind the functions in the library's documentation, two of which cannot return user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)
-    other = f"expected texts in the encoding that the {package.name} file states, found other bytes. {_OTHER_ENCODING}"
+    other = f"Some texts are not in the encoding that the {package.name} file states. {_OTHER_ENCODING}"
     if path.stat().st_size % package.block:
         raise InputError(damaged)
     options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}

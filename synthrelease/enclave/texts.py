@@ -193,7 +193,7 @@ Batch = tuple[int, Mapping[str, Texts]]
 
 
 def too_long(name: str) -> InputError:
-    return InputError(f"column {name!r}: a value is too long: expected at most {LONGEST_TEXT} characters, found more.")
+    return InputError(f"column {name!r}: A value has more than {LONGEST_TEXT} characters.")
 
 
 Text = TypeVar("Text")
@@ -218,7 +218,7 @@ def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     """
     for name in needed:
         if header.count(name) > 1:
-            raise InputError(f"expected each column once, found {name!r} more than once in the header.")
+            raise InputError(f"The column {name!r} occurs more than once in the header.")
     if missing := [name for name in needed if name not in header]:
         unused = [name for name in header if name not in needed]  # a column in use has its right name
         same = next((name for name in unused if name.casefold() == missing[0].casefold()), None)

@@ -35,7 +35,7 @@ from synthrelease.privacy.protection import told_of
 from synthrelease.resources import library
 from synthrelease.settings.columns import (
     CUT,
-    EXPECTED,
+    NEEDED,
     InputTable,
     Unreadable,
     control_character,
@@ -156,7 +156,7 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
             if whole and text_of(line, encoding).strip():
                 return line, text[behind:]
         if ended:
-            raise InputError(f"{EXPECTED}, found a file without text.")
+            raise InputError(f"The file contains no text. {NEEDED}")
         if len(data) > _MOST_BYTES:
             raise endless_header(MAX_HEADER)
 
@@ -192,7 +192,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
         rows_of_files = _check_files(source, schema, policy, needed)
     # checked over all files together, because the file in which a row stands is a property of the row
     if rows_are_public and all(has_row is False for has_row in rows_of_files):
-        raise InputError(f"{EXPECTED}, found a header without a row.")
+        raise InputError(f"The file has a header, but no rows. {NEEDED}")
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
-from synthrelease.errors import Unexpected, UnexpectedValue, listing
+from synthrelease.errors import Unexpected, UnexpectedValue, listing, so_many
 from synthrelease.settings.base import Line, SpecTable
 
 
@@ -419,14 +419,14 @@ def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mappin
     return {**groups, member: [*groups.get(member, ()), member]}
 
 
-# Messages about a file that cannot be read as [input] says: what was expected and found, never a value, and what to do.
+# Messages about a file that cannot be read as [input] says: what is wrong and what to do. They never contain a value.
 
-EXPECTED = "expected a file with a header and rows"
-CUT = "the file is cut off, damaged or unreadable: expected a complete file."
-TOO_LONG = "a row is too long for the memory of this machine."
-FORMATS = "CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database"
+NEEDED = "The file needs a header and rows."
+CUT = "The file is incomplete or damaged."
+TOO_LONG = "A row is too long for the memory of this machine."
+FORMATS = "CSV (also gzip), Parquet, Stata, SAS and SPSS files, and DuckDB and SQLite databases"
 _SAVE = " (in Excel, save the sheet as 'CSV UTF-8')"
-_CODEBOOK = " (a DDI codebook: use it as --codebook, and its fixed-width data as `init --from`)"
+_CODEBOOK = " (give a DDI codebook to --codebook, and its fixed-width data to `init --from`)"
 OTHER_FORMATS = {
     b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
     b"<?xml": f"an XML file{_CODEBOOK}", b"<!DOCTYPE": "a web page", b"<html": "a web page",
@@ -439,40 +439,40 @@ DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", "
 
 
 class Unreadable(Exception):
-    """A line of CSV that cannot be read."""
+    """A line of CSV that cannot be read: the fault, as the rest of a sentence about the row, and advice."""
 
-    def __init__(self, expected: str, actual: str, advice: str):
-        super().__init__(f"expected {expected}, found {actual}")
+    def __init__(self, fault: str, advice: str):
+        super().__init__(fault)
         self._advice = advice
 
     def in_row(self, row: int) -> str:
-        return f"{self} in {_place(row)}. {self._advice}"
+        return f"{_place(row)} {self}. {self._advice}"
 
 
-def endless(expected: str, actual: str = "more") -> Unreadable:
-    return Unreadable(expected, actual, "Is it a text file?")
+def endless(fault: str) -> Unreadable:
+    return Unreadable(fault, "Check that this is a text file.")
 
 
 def endless_header(longest: int) -> Unreadable:
-    return endless(f"a header of at most {longest} characters")
+    return endless(f"has more than {longest} characters")
 
 
 def zero_byte(encoding: str) -> Unreadable:
-    advice = "The file may be UTF-16 (save it as UTF-8) or not a text file."
-    return Unreadable(f"text in {ENCODINGS[encoding]}", "a zero byte", advice)
+    text = f"The file is probably not text in {ENCODINGS[encoding]}"
+    return Unreadable("contains a zero byte", f"{text}. It may be UTF-16 (save it as UTF-8), or it may not be a text file.")
 
 
 def control_character() -> Unreadable:
-    return Unreadable("a header of letters", "a control character", "Is it a text file? The file may be packed or encrypted.")
+    return Unreadable("contains a control character", "Check that this is a text file. It may be compressed or encrypted.")
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
     """Return the mistake for a row that has more or fewer fields than the header."""
     advice = "The file may be cut off there, or a line break inside a field needs quotes around the field."
     if fields >= expected:
-        advice = "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
-        advice += "row number, the header needs a name for that column too."
-    return Unreadable(f"{expected} fields, as in the header", str(fields), advice)
+        advice = "A field that contains a delimiter needs quotes around it. If every row ends with a delimiter, or starts with "
+        advice += "a row number, the header needs a name for that column, too."
+    return Unreadable(f"has {so_many(fields, 'field')}, but the header has {expected}", advice)
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
@@ -480,18 +480,16 @@ def wrong_quotes(long: bool, longest: int, row: int) -> str:
     long.
     """
     if long:
-        expected = f"expected quotes in pairs and at most {longest} characters in a field"
-        return f"{expected}, found an open quote or a longer field in {_place(row)}."
-    expected = "expected quotes in pairs around a field"
-    return f"{expected}, found an open quote or text after a closing quote in {_place(row)}."
+        return f"{_place(row)} contains an open quote, or a field of more than {longest} characters."
+    return f"{_place(row)} contains an open quote, or text after a closing quote. Quotes around a field must be in pairs."
 
 
 def damaged(kind: str) -> str:
-    return f"the {kind} file is cut off, damaged or unreadable."
+    return f"The {kind} file is incomplete or damaged."
 
 
 def utf_16(encoding: str) -> str:
-    return f"expected CSV in {ENCODINGS[encoding]}, found UTF-16 text. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
+    return f"The file is UTF-16 text, not CSV in {ENCODINGS[encoding]}. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
@@ -505,8 +503,9 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
         advice = "Check that the first line of the file is a header."
     else:
         advice = "Set source for a column that has another name in the file."
-    actual = "none of them" if len(missing) == len(needed) else f"no {listing(missing)}"
-    return f"expected the columns {listing(needed)}, found {actual} in the header. {advice}"
+    if len(missing) == len(needed):
+        return f"The header has none of the columns {listing(needed)}. {advice}"
+    return f"The header lacks {listing(missing)}. The needed columns are {listing(needed)}. {advice}"
 
 
 def other_bytes(encoding: str) -> str:
@@ -514,15 +513,15 @@ def other_bytes(encoding: str) -> str:
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"
-    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice} in the configuration."
+    return f"The file is not text in {ENCODINGS[encoding]}. {advice} in the configuration."
 
 
 def other_delimiter(expected: str, delimiter: str) -> str:
     return (
-        f"expected columns separated by {expected!r}, found columns separated by {DELIMITERS[delimiter]}. Set delimiter = "
+        f"The columns of the file are separated by {DELIMITERS[delimiter]}, not by {expected!r}. Set delimiter = "
         f"{json.dumps(delimiter)} under [input] in the configuration."
     )
 
 
 def _place(row: int) -> str:
-    return f"data row {row} (the header and blank lines are not counted)" if row else "the header"
+    return f"Data row {row} (counted without the header and blank lines)" if row else "The header"

@@ -47,9 +47,9 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
             most = max(MOST_BYTES, BYTES_PER_ROW * group.num_rows)
             if part.path_in_schema in needed and part.total_uncompressed_size > most:
                 raise InputError(
-                    f"column {part.path_in_schema!r}: expected texts of at most {LONGEST_TEXT} characters, most of them short, "
-                    f"found a part of the file in which this column takes more than {MOST_BYTES // 2**20} MB of memory, and "
-                    f"more than {BYTES_PER_ROW} bytes a row."
+                    f"column {part.path_in_schema!r}: The texts are too long. In a part of the file, this column needs more "
+                    f"than {MOST_BYTES // 2**20} MB of memory, and more than {BYTES_PER_ROW} bytes for each row. A text "
+                    f"may have at most {LONGEST_TEXT} characters, and most texts must be short."
                 )
 
 

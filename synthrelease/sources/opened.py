@@ -22,11 +22,11 @@ from synthrelease.sources.tables import chosen_table, engine_of, quoted, sql_tab
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (
-    f"expected a connection to the database, found none. Are the server, the database, {USER} and {PASSWORD} right, and may "
-    "this user read the table?"
+    f"Cannot connect to the database. Check the server, the name of the database, {USER} and {PASSWORD}, and whether this "
+    "user may read the table."
 )
-NO_SQLITE = "expected a complete SQLite file with values of less than 32 MB, found a file that cannot be read."
-NO_DUCKDB = "expected a complete DuckDB file that no other program is writing, found a file that cannot be read."
+NO_SQLITE = "The SQLite file cannot be read. It may be incomplete or damaged, or contain a value of 32 MB or more."
+NO_DUCKDB = "The DuckDB file cannot be read. It may be incomplete or damaged, or another program may be writing to it."
 _DUCKDB_SETTINGS = {
     # DuckDB may not open other files, use the network, load extensions, write rows to disk, or read Python variables as tables
     "enable_external_access": "false",

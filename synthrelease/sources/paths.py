@@ -15,10 +15,10 @@ from pathlib import Path
 
 from synthrelease.errors import InputError
 
-NOT_SHOWN = "(the form of a connection string: not shown)"
+NOT_SHOWN = "(not shown, because it looks like a connection string)"
 UNKNOWN_FORM = (
-    "a text that looks like a connection string (a scheme, an @, or keys with values) and names no existing file. The text is "
-    "not shown, because it may hold a password."
+    "The text looks like a connection string (it has a scheme, an @, or keys with values), and no file has this name. The text "
+    "is not shown, because it may contain a password."
 )
 _LONGEST = 2000  # Number of characters that are checked. A connection string is recognised by its beginning.
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
@@ -74,7 +74,7 @@ def checked_path(path: str | Path) -> Path:
     InputError : for a text that looks like a connection string and names no existing file. The text is not quoted.
     """
     if is_unknown_connection(path):
-        raise InputError(f"expected a path, found {UNKNOWN_FORM}")
+        raise InputError(f"This is not a path. {UNKNOWN_FORM}")
     return Path(path)
 
 

@@ -28,13 +28,13 @@ from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 
 # Dialects of SQLAlchemy that read spreadsheets and other files without column types.
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
-_WHY = "a database may infer the type of a column from the first rows. Then one row would change how other rows are read."
+_WHY = "it may infer the type of a column from the first rows. Then one row would change how other rows are read."
 
 
 def check_driver(uri: str) -> None:
     """Raise InputError when the URI names a SQLAlchemy dialect that may infer column types from the first rows."""
     if guessing := _GUESSING.match(uri):
-        raise InputError(f"expected a database, found {guessing[1]!r}: {_WHY} Give the file itself, as CSV.")
+        raise InputError(f"{guessing[1]!r} cannot be used as a database: {_WHY} Give the file itself, as CSV.")
 
 
 # The rows of one table are in one file, in all files of a folder, or in all files that match a pattern.
@@ -51,7 +51,7 @@ State = tuple[str, ...]
 """Size, time of the last change and inode number of a file. These numbers stay equal as long as nobody writes to the file."""
 Listed = Callable[[], Iterable[Sequence[Path]]]
 """Function that lists the files of a table as they are now. Each item contains the files that are counted together."""
-CHANGED = "a file has changed while it was read. Read files that nobody is writing."
+CHANGED = "A file changed while it was read. Read the files again when no program is writing to them."
 
 
 def is_pattern(text: str) -> bool:
@@ -77,7 +77,7 @@ def folder_files(path: Path) -> list[Path]:
     def listed() -> list[Path]:
         return sorted((entry for entry in path.iterdir() if entry.name[0] not in "._"), key=lambda entry: entry.name)
 
-    return _tables("a folder", listed)
+    return _tables("is in the folder", listed)
 
 
 def fitting(pattern: Path) -> list[Path]:
@@ -93,7 +93,7 @@ def pattern_files(pattern: Path) -> list[Path]:
     ------
     InputError : when no path matches, or a matching path is not a Parquet or CSV file.
     """
-    return _tables("a pattern that fits", lambda: fitting(pattern))
+    return _tables("matches the pattern", lambda: fitting(pattern))
 
 
 def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
@@ -102,17 +102,17 @@ def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
     """
     try:
         entries = listed()
-        kinds = ["folders" if entry.is_dir() else "" if _is_table(entry) else "other files" for entry in entries]
+        kinds = ["A folder" if entry.is_dir() else "" if _is_table(entry) else "Another file" for entry in entries]
     except (OSError, ValueError):
-        entries, kinds = [], ["a file that cannot be opened"]
-    _check(what, kinds or ["none"])
+        entries, kinds = [], ["A file that cannot be opened"]
+    _check(what, kinds or ["No file"])
     return entries
 
 
 def _check(what: str, kinds: Sequence[str]) -> None:
     if wrong := next(filter(None, kinds), ""):
-        advice = " Folders of partitions cannot be read. Write the table without partitions." if wrong == "folders" else ""
-        raise InputError(f"expected {what} with Parquet or CSV files alone, found {wrong} in it.{advice}")
+        advice = " Folders of partitions cannot be read. Write the table without partitions." if wrong == "A folder" else ""
+        raise InputError(f"{wrong} {what}. Only Parquet and CSV files may be there.{advice}")
 
 
 def _is_table(path: Path) -> bool:
@@ -124,7 +124,7 @@ def _is_table(path: Path) -> bool:
 
 def which_file(number: int, n_files: int) -> str:
     """Return a sentence that identifies one of several files by its position. The sentence does not name the file."""
-    return f"The problem concerns file {number} of {n_files}, in the order of their names."
+    return f"The problem is in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:
@@ -134,7 +134,7 @@ def state_of(file: Path) -> State:
     except OSError:
         status = None
     if status is None:
-        raise InputError("a file was removed before it was read.")
+        raise InputError("A file was removed before it was read.")
     return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
 
 
@@ -160,8 +160,8 @@ USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
 _FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
 _OTHER_DIALECT = (
-    f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} Put user and "
-    f"password of a database into the environment variables {USER} and {PASSWORD}."
+    f"Give a file, or the URI of a database such as postgresql://server/registry. {UNKNOWN_FORM} Put the user and the password "
+    f"of a database into the environment variables {USER} and {PASSWORD}."
 )
 _SECRET_IN_ADDRESS = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|uid)[^=&;]*=", re.IGNORECASE)
 
@@ -213,8 +213,8 @@ class Source:
             return source
         if "@" in text or _SECRET_IN_ADDRESS.search(text):
             raise InputError(
-                "expected the URI of a database without user and password, found a URI that may contain them. The URI is not "
-                f"shown. Put user and password into the environment variables {USER} and {PASSWORD}."
+                "The URI of the database seems to contain a user or a password, so it is not shown. Put them into the "
+                f"environment variables {USER} and {PASSWORD}."
             )
         check_driver(text)
         return cls(uri=text, table=table)
@@ -299,8 +299,8 @@ def check_members(source: Source, *, asked: bool) -> None:
     if source.members is None:
         return
     if not asked:
-        raise InputError("expected [members] in the configuration for a file of members, found none. Nothing was spent.")
+        raise InputError("--members needs [members] in the configuration, which is missing. Nothing was spent.")
     if not source.members.is_there():
-        raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
+        raise InputError(f"{source.members}: There is no such file of members. Nothing was spent.")
     if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
-        raise InputError("expected a file of members, found --data again. Omit --members. Nothing was spent.")
+        raise InputError("--members names the same file as --data. Omit --members. Nothing was spent.")

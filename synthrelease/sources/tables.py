@@ -47,10 +47,9 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
     )  # fmt: skip
     if not any(accepts(values) for accepts in plain):
         type_name = _TYPE_NAME.match(str(kind))  # the text behind the name may hold names of fields
-        problem = f"the {format_name} type {type_name[0] if type_name else 'of an extension'}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
+        raise _not_read(name, f"the {format_name} type {type_name[0] if type_name else 'of an extension'}")
     if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
-        raise InputError(f"column {name!r}: expected a known time zone, found another. Write texts such as 2014-12-31.")
+        raise InputError(f"column {name!r}: The time zone is unknown. Write the dates as texts such as 2014-12-31.")
 
 
 def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:
@@ -60,10 +59,14 @@ def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> N
     values = kind.value_type if types.is_dictionary(kind) else kind
     not_read = [types.is_boolean, types.is_time, is_uuid, *([] if dates else [types.is_date, types.is_timestamp])]
     if any(is_of(values) for is_of in not_read):
-        type_name = "a UUID" if is_uuid(values) else f"the {format_name} type {_TYPE_NAME.match(str(values))[0]}"  # type: ignore[index]
+        type_name = "UUID" if is_uuid(values) else f"{format_name} type {_TYPE_NAME.match(str(values))[0]}"  # type: ignore[index]
         advice = ' To use the year of the date, set part = "year" for the column in the configuration.'
         advice = "" if dates or not (types.is_date(values) or types.is_timestamp(values)) else advice
-        raise InputError(f"column {name!r}: expected {'dates' if dates else 'numbers'}, found {type_name}.{advice}")
+        raise InputError(f"column {name!r}: The {type_name} cannot be read as a {'date' if dates else 'number'}.{advice}")
+
+
+def _not_read(name: str, kind: str) -> InputError:
+    return InputError(f"column {name!r}: A column can have numbers, texts, booleans, dates or times, but not {kind}.")
 
 
 def is_uuid(kind: Any) -> bool:
@@ -106,8 +109,7 @@ def check_database_type(name: str, kind: Any) -> None:
         of_python = type(None)
     untold = type(kind).__name__ in ("NullType", "YEAR")  # without a declared type, each value is converted by itself
     if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
-        problem = f"the database type {type(kind).__name__}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
+        raise _not_read(name, f"the database type {type(kind).__name__}")
 
 
 def quoted(*names: str) -> str:
@@ -134,16 +136,17 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
     if asked is None:
         if len(tables) == 1:
             return tables[0]
-        raise InputError(f"expected the name of one table of the database, found the tables {listing(listed)}. {advice}")
+        raise InputError(f"The database has {f'the tables {listing(listed)}. {advice}' if listed else 'no tables.'}")
     matching = [table for table in tables if asked in (table[1], ".".join(table))]
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise InputError(f"expected one table {asked!r}, found several: {listing('.'.join(t) for t in matching)}.")
+        raise InputError(f"Name one of the tables {asked!r} of the database: {listing('.'.join(t) for t in matching)}.")
     same = (name for name in listed if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
     guess = next(same, None) or closest(asked, listed)
-    meant = f" Is it {guess!r}?" if guess else ""
-    raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(listed) or 'none'}.{meant}")
+    meant = f" Did you mean {guess!r}?" if guess else ""
+    has = f" Its tables are {listing(listed)}." if listed else " It has no tables."
+    raise InputError(f"The database has no table {asked!r}.{has}{meant}")
 
 
 def _with_login(uri: str, user: str | None, password: str | None) -> Any:
@@ -167,8 +170,8 @@ def engine_of(uri: str) -> Any:
         lacks = False
     kind = re.split(r"[^A-Za-z0-9_+]", uri)[0]
     if lacks:
-        raise InputError(f"expected SQLAlchemy's libraries for {kind!r}, found none. Install the dialect and its driver.")
-    raise InputError("expected the URI of a database such as postgresql://server/registry, found something else.")
+        raise InputError(f"SQLAlchemy has no libraries for {kind!r} here. Install the dialect and its driver.")
+    raise InputError("This is not the URI of a database. An example of a URI is postgresql://server/registry.")
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:

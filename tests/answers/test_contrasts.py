@@ -91,12 +91,12 @@ def test_the_same_noise_is_told_from_independent_noise(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("share c == 1: a >= 1", "found the words ':'"),
-        ("share c == 1 against a < 1", "found the words 'against'"),
-        ("share c == 1: a >= 1 against < 1 by d", "ask one stratum after the other with 'where'"),
+        ("share c == 1: a >= 1", "Write a comparison of two groups as"),
+        ("share c == 1 against a < 1", "Write a comparison of two groups as"),
+        ("share c == 1: a >= 1 against < 1 by d", "It cannot have 'by'; ask about one group after the other with 'where'"),
         ("share c == 1: a >= 1 against >= 2", "the two groups overlap"),
-        ("share c == 1: a >= 1 or b >= 1 against < 1", "expected a column after 'against'"),
-        ("share c == 1: against < 1", "a column or condition after ':'"),
+        ("share c == 1: a >= 1 or b >= 1 against < 1", "Name the column again before '< 1'"),
+        ("share c == 1: against < 1", "The column or condition after ':' is missing"),
         ("share c == 1: a >= 1 against b >= 1", "the two groups overlap"),
         ("share c == 1: g == 0 against == 1", "No published noisy table contains"),
     ],

@@ -250,7 +250,7 @@ def test_estimates_csv_lists_what_was_measured_with_the_weight() -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("ratio y to a weighted", "expected a weighted share, mean, median, quantile or slope"),
+        ("ratio y to a weighted", "A ratio cannot be weighted"),
         ("share y == 1 weighted", r"names no design weight \(\[design\] weight\)"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_table_that_cannot_have_the_totals_is_released_without_weights() -> No
     assert found["data.csv"] == rich_bundle()["data.csv"]
     part = json.loads(found["release.json"])["calibration"]
     assert part["weights"] is None
-    assert "by the cap" in part["failed"]
+    assert "because of the cap" in part["failed"]
     assert part["failed"] in found["README.html"].decode().replace("&#39;", "'")
     assert "The table has no weights" in found["README.md"].decode()
     assert verify_files(found).passed

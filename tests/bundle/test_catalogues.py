@@ -250,7 +250,7 @@ def test_what_a_catalogue_demands_is_asked_for_before_anything_is_spent(
     import sys
 
     monkeypatch.setitem(sys.modules, "rdflib", None)
-    with pytest.raises(InputError, match=r"expected the library rdflib.*extra \"catalogue\""):
+    with pytest.raises(InputError, match=r"library rdflib is needed .*extra \"catalogue\""):
         turtle_bytes(b"{}")
 
 

@@ -237,7 +237,7 @@ def test_what_a_format_cannot_hold_is_said_before_anything_is_spent(tmp_path: Pa
     from synthrelease.bundle.preview import preview
 
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    with pytest.raises(InputError, match=r"expected the library pyreadstat.*extra \"formats\""):
+    with pytest.raises(InputError, match=r"library pyreadstat is needed .*extra \"formats\""):
         preview(replace(gappy_release().spec, bundle=ALL))
 
 

@@ -256,9 +256,9 @@ def test_a_record_has_at_most_1000_columns(tmp_path: Path) -> None:
 def test_nothing_is_charged_where_a_file_of_members_is_missing_or_not_asked_for(tmp_path: Path) -> None:
     roots, members = write_tables(tmp_path, *some_households(50))
     out = tmp_path / "out"
-    with pytest.raises(InputError, match="expected a file of members, found no such file"):
+    with pytest.raises(InputError, match="There is no such file of members"):
         synthrelease.release(write_households(tmp_path), roots, out, members=tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"expected \[members\] in the configuration"):
+    with pytest.raises(InputError, match=r"--members needs \[members\] in the configuration"):
         synthrelease.release(write_config(tmp_path), write_data(tmp_path), out, members=members)
     assert not list(tmp_path.glob("*.ledger"))
 

@@ -72,17 +72,17 @@ def test_texts_that_are_dates_and_texts_that_are_none(text: str, written: str, r
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("%d.%m.%y", r"of %Y, %m \(or %b\) and %d \(two digits do not determine the century\), found '%d.%m.%y'"),
-        ("%d.%B.%Y", r"of %Y, %m \(or %b\) and %d, found '%d.%B.%Y'"),
-        ("%Y-%m-%d%", r"of %Y, %m \(or %b\) and %d, found"),
-        ("%d.%m", "one year %Y, and at most one month"),
-        ("%Y-%d", "one year %Y, and at most one month"),
-        ("%Y-%m-%b", "one year %Y, and at most one month"),
-        ("dd.mm.yyyy", "one year %Y, and at most one month"),
-        ("", "one year %Y, and at most one month"),
-        ("%Y-%m-%d or %d/%m", "one year %Y, and at most one month"),
-        ("%d/%m/%Y or %m/%d/%Y", "do not differ only in the order of day and month"),
-        ("%Y-%d-%m or %d.%m.%Y or %Y-%m-%d", "do not differ only in the order of day and month"),
+        ("%d.%m.%y", r"^The date format '%d.%m.%y' contains %y: two digits do not determine the century\. Write"),
+        ("%d.%B.%Y", r"^The date format '%d.%B.%Y' contains %B\. Write the year as %Y, the month as %m or %b,"),
+        ("%Y-%m-%d%", r"contains %\. Write the year as %Y, the month as %m or %b, and the day as %d"),
+        ("%d.%m", r"must contain the year \(%Y\) once\. It may contain the month once and, with the month,"),
+        ("%Y-%d", r"must contain the year \(%Y\) once\. It may contain the month once and, with the month,"),
+        ("%Y-%m-%b", r"must contain the year \(%Y\) once\. It may contain the month once and, with the month,"),
+        ("dd.mm.yyyy", r"must contain the year \(%Y\) once\. It may contain the month once and, with the month,"),
+        ("", r"must contain the year \(%Y\) once\. It may contain the month once and, with the month,"),
+        ("%Y-%m-%d or %d/%m", r"must contain the year \(%Y\) once\. It may contain the month once and, with the month,"),
+        ("%d/%m/%Y or %m/%d/%Y", "differ only in the order of day and month"),
+        ("%Y-%d-%m or %d.%m.%Y or %Y-%m-%d", "differ only in the order of day and month"),
     ],
 )
 def test_a_format_that_leaves_no_date_is_refused(text: str, message: str) -> None:

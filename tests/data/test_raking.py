@@ -134,16 +134,16 @@ def test_a_cap_and_a_floor_hold_and_the_rest_is_still_a_product_of_factors() -> 
 @pytest.mark.parametrize(
     ("cells", "settings", "says"),
     [
-        ([[0, 0], [25, 15], [60, 60]], {}, r"^no released row is in c0 c0/0, which has a total of 1000 in the margin c0$"),
+        ([[0, 0], [25, 15], [60, 60]], {}, r"^no released row is in c0 c0/0, but the margin c0 has a total of 1000 for it$"),
         (
             [[1, 2], [25, 15], [60, 60]],
             {"cap": 10},
-            r"^the weights of the 3 released rows in c0 c0/0 add up to at most 552.1\d*, by the cap",
+            r"^the weights of the 3 released rows in c0 c0/0 add up to at most 552.1\d* because of the cap",
         ),
         (
             [[10, 30], [250, 150], [60, 60]],
             {"floor": 0.5},
-            r"^the weights of the 400 released rows in c0 c0/1 .* at least 1071.4\d*, by the floor",
+            r"^the weights of the 400 released rows in c0 c0/1 .* at least 1071.4\d* because of the floor",
         ),
         (
             [[40, 0], [0, 40], [0, 120]],

@@ -104,8 +104,8 @@ def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_doe
     assert found.n_file == 2
     often = "More than one row in 10 has such a value."
     assert found.unread == (
-        f"column 'age': expected whole numbers such as 12, found something else. {often}",
-        f"column 'date_of_birth': expected dates such as 2014-12-31, found something else. {often}",
+        f"Column 'age' has values that are not whole numbers such as 12. {often}",
+        f"Column 'date_of_birth' has values that are not dates such as 2014-12-31. {often}",
     )
     assert check_fit(write(tmp_path / "good.csv", [GOOD] * 2), schema, DEFAULT, anything(schema)).unread == ()
     private = ingest(path, schema, DEFAULT, anything(schema))
@@ -116,9 +116,9 @@ def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_doe
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("age", "121", "column 'age': expected values within the public bounds 0 to 120, found other values."),
-        ("age", "", "column 'age': expected a value in every row, found missing values."),
-        ("sex", "W", "column 'sex': expected one of the categories 'M', '0', 'False', 'F', '1', 'True', found something else."),
+        ("age", "121", "Column 'age' has values outside the public bounds 0 to 120."),
+        ("age", "", "Column 'age' has missing values."),
+        ("sex", "W", "Column 'sex' has values other than the categories 'M', '0', 'False', 'F', '1', 'True'."),
     ],
 )
 @pytest.mark.parametrize("outside", ["clip", "drop"])
@@ -155,21 +155,21 @@ def test_check_tells_typing_errors_from_a_column_that_is_read_wrongly(tmp_path, 
     schema = schema_of(policy=DEFAULT)
     path = write(tmp_path / "people.csv", [("34,0", "F", "1990-04-01", "1.64")] * n_wrong + [GOOD] * (rows - n_wrong))
     often = " More than one row in 10 has such a value." if 10 * n_wrong > rows else ""
-    expected = f"column 'age': expected whole numbers such as 12, found something else.{often}"
+    expected = f"Column 'age' has values that are not whole numbers such as 12.{often}"
     assert check_fit(path, schema, DEFAULT, anything(schema)).unread == (expected,)
 
 
 def test_a_public_file_can_be_mended_and_is_refused(tmp_path):
     path = write(tmp_path / "people.csv", [GOOD, ("old", "F", "1990-04-01", "1.64")])
     schema = schema_of(policy=DEFAULT)
-    with pytest.raises(InputError, match="column 'age': expected whole numbers such as 12, found something else") as caught:
+    with pytest.raises(InputError, match="Column 'age' has values that are not whole numbers such as 12") as caught:
         read_public(path, schema, DEFAULT, anything(schema))
     assert "or list these texts as missing_values" in str(caught.value)
 
 
 def test_an_error_is_had_where_it_is_asked_for(tmp_path):
     path = write(tmp_path / "people.csv", [GOOD, ("old", "F", "1990-04-01", "1.64")])
-    with pytest.raises(InputError, match="column 'age': expected whole numbers"):
+    with pytest.raises(InputError, match="Column 'age' has values that are not whole numbers"):
         ingest(path, schema_of(policy=STRICT), STRICT, anything(schema_of()))
 
 
@@ -199,7 +199,7 @@ def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):
     code, printed = said_by(monkeypatch, capsys, "check", str(write_config(tmp_path)), "--data", str(tmp_path / "coins.csv"))
     assert code == 0
     assert "The file has 401 rows" in printed
-    assert "column 'year': expected whole numbers such as 12, found something else." in printed
+    assert "Column 'year' has values that are not whole numbers such as 12." in printed
     assert "A release counts such texts as missing values and does not report them." in printed
 
 

@@ -87,8 +87,8 @@ def message(way: str | Path, table: str | None = None) -> str:
 
 def test_a_table_that_is_not_named_or_not_there_is_told_with_the_tables_that_are(sqlite_file, duckdb_file):
     for way in (sqlite_file, f"sqlite+pysqlite:///{sqlite_file}"):
-        assert f"found the tables 'other', {NAME!r}." in message(way)
-        assert f"expected the table 'othr' in the database, found the tables 'other', {NAME!r}. Is it 'other'?" in message(
+        assert f"The database has the tables 'other', {NAME!r}." in message(way)
+        assert f"The database has no table 'othr'. Its tables are 'other', {NAME!r}. Did you mean 'other'?" in message(
             way, "othr"
         )
     assert "Is it 'registry.other'?" in message(duckdb_file, "Other")
@@ -108,11 +108,14 @@ def test_a_column_that_holds_no_single_values_is_refused(tmp_path):
     path = tmp_path / "kinds.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE kinds AS SELECT [1, 2] AS pair")
-    assert "column 'pair': expected numbers, texts, booleans, dates or times, found the database type list." in message(path)
+    assert (
+        "column 'pair': A column can have numbers, texts, booleans, dates or times, but not the database type list."
+        in message(path)
+    )
     with closing(sqlite3.connect(tmp_path / "kinds.sqlite")) as connection:
         connection.execute("CREATE TABLE kinds (a BLOB)")
     found = message(f"sqlite+pysqlite:///{tmp_path / 'kinds.sqlite'}")
-    assert "column 'a': expected numbers, texts, booleans, dates or times, found the database type BLOB." in found
+    assert "column 'a': A column can have numbers, texts, booleans, dates or times, but not the database type BLOB." in found
 
 
 # --- Credentials
@@ -166,13 +169,11 @@ def test_user_and_password_come_from_the_environment_and_an_error_of_the_library
 
 def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(tmp_path):
     way = f"sqlite+pysqlite:///{tmp_path / 'absent' / 'x.db'}"
-    assert message(way, "births").startswith(
-        "sqlite+pysqlite://..., table 'births': expected a connection to the database, found none. Are "
-    )
+    assert message(way, "births").startswith("sqlite+pysqlite://..., table 'births': Cannot connect to the database. Check ")
 
 
 def test_a_driver_that_is_not_installed_is_named(monkeypatch):
-    assert "expected SQLAlchemy's libraries for 'nobodys', found none." in message("nobodys://server/registry", "births")
+    assert "SQLAlchemy has no libraries for 'nobodys' here." in message("nobodys://server/registry", "births")
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     assert message("postgresql://server/registry", "births").endswith(install("database"))
 
@@ -184,7 +185,7 @@ def test_a_duckdb_file_opens_nothing_but_itself(tmp_path):
         connection.execute(f"CREATE VIEW births AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
     assert (
         message(path)
-        == f"{path}: expected a complete DuckDB file that no other program is writing, found a file that cannot be read."
+        == f"{path}: The DuckDB file cannot be read. It may be incomplete or damaged, or another program may be writing to it."
     )
 
 

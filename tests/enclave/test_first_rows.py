@@ -170,7 +170,7 @@ def test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out(
     found = count_first_rows(Source.of(path), SCHEMA, POLICY, RULE, unit())
     assert (counted(path, unit()), found.n_rows) == ({(0, 0): 1, (2, 0): 1}, 2)
     nobody = written(tmp_path / "nobody.csv", [("", "1", "0", "a")])
-    with pytest.raises(InputError, match="no row has a key. \\[unit\\] states"):
+    with pytest.raises(InputError, match="No row has a key in column 'key', which \\[unit\\] names"):
         check_fit(nobody, SCHEMA, POLICY, RULE, unit=unit())
 
 
@@ -204,7 +204,9 @@ def test_check_counts_keys_that_are_written_in_two_ways(tmp_path: Path) -> None:
         ("5", "1", "0", "a"),
     ]
     found = check_fit(written(tmp_path / "file.csv", rows), SCHEMA, POLICY, RULE, unit=unit())
-    assert found.many == ("1 of the 3 keys are written in more than one way, such as 12 and 12.0: each key counts once.",)
+    assert found.many == (
+        "1 of the 3 keys are written in more than one way, such as 12 and 12.0. A release counts each of these keys once.",
+    )
     assert check_fit(written(tmp_path / "one.csv", rows[1:]), SCHEMA, POLICY, RULE, unit=unit()).many == ()
 
 

@@ -254,7 +254,7 @@ def test_check_tells_how_many_keys_of_members_have_no_root_where_more_than_one_i
     members = [(key, number, "1", "no") for key in [*with_root, *alone, ""] for number in ("1", "2")]
     first, second = write_tables(tmp_path, roots, members)
     found = check_fit(Source.of(first, members=second), spec.schema, spec.input, spec.raw)
-    text = f"{lone} of the 10 keys of the members have no row among the roots: a release excludes all members with these keys."
+    text = f"{lone} of the 10 keys of the members have no row among the roots. A release excludes all members with these keys."
     assert found.many == ((text,) if lone > 1 else ())
     assert (found.unread, found.n_file) == ((), 13)
 
@@ -267,12 +267,12 @@ def test_what_cannot_be_read_is_told_with_its_column_and_no_value(tmp_path: Path
         ingest(Source.of(roots, members=other), spec.schema, spec.input, spec.raw)
     nobody = write_rows(tmp_path / "nobody.csv", "hh,no,age,work", [("", "1", "1", "no")])
     empty = write_rows(tmp_path / "empty.csv", "hh,rent,town", [("", "1", "here")])
-    with pytest.raises(InputError, match="column 'hh': no row has a key."):
+    with pytest.raises(InputError, match="No row has a key in column 'hh'"):
         ingest(Source.of(empty, members=nobody), spec.schema, spec.input, spec.raw)
-    with pytest.raises(InputError, match="expected a file of members, found no such file"):
+    with pytest.raises(InputError, match="There is no such file of members"):
         ingest(Source.of(roots, members=tmp_path / "none.csv"), spec.schema, spec.input, spec.raw)
     plain = replace(spec.schema, linked=None)
-    with pytest.raises(InputError, match=r"expected \[members\] in the configuration"):
+    with pytest.raises(InputError, match=r"--members needs \[members\] in the configuration"):
         ingest(Source.of(roots, members=members), plain, spec.input, Plausibility(layout=plain.layout, masks=()))
 
 

@@ -66,15 +66,15 @@ def test_a_folder_and_a_pattern_have_the_counts_of_one_file(register, name, monk
 def test_a_pattern_that_fits_nothing_or_something_else_is_refused(register):
     assert not Source.of(register / "nothing-*.csv").is_there()
     (register / "part-9.txt").write_text("age\n")
-    assert message(register / "part-*").endswith("with Parquet or CSV files alone, found other files in it.")
+    assert message(register / "part-*").endswith("Another file matches the pattern. Only Parquet and CSV files may be there.")
 
 
 def test_the_first_file_that_cannot_be_read_is_told_without_its_name(register):
     (register / "part-1.csv").write_text(HEADER + ROW + "1,2\n")
     (register / "part-3.csv").write_text("age\n")
     found = message(register)
-    assert "found 2 in data row 2 " in found
-    assert found.endswith("The problem concerns file 2 of 5, in the order of their names.")
+    assert "Data row 2 (counted without the header and blank lines) has 2 fields" in found
+    assert found.endswith("The problem is in file 2 of 5, in the order of their names.")
     assert "part-" not in found
 
 
@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_told_of_the_whole_table(register):
     (register / "part-4.csv").write_text(HEADER + ROW.replace("34", "SECRET"))
     (register / "part-5.csv").write_text(HEADER + ROW.replace("1.64", "SECRET"))
     found = message(register, STRICT)
-    assert [line.strip().split(":")[0] for line in found.splitlines()[1:-1]] == ["column 'age'", "column 'height'"]
+    assert [line.strip().split(" has ")[0] for line in found.splitlines()[1:-1]] == ["Column 'age'", "Column 'height'"]
     assert "SECRET" not in found
 
 

@@ -27,18 +27,22 @@ from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, sc
 
 BAD = Path(__file__).parent / "bad_inputs"
 GOOD = (HEADER + ROW).encode()
-DAMAGED = "the file is cut off, damaged or unreadable: expected a complete file."
-ZERO_BYTE = "expected text in UTF-8, found a zero byte in {}. The file may be UTF-16 (save it as UTF-8) or not a text file."
-ROW_1 = "data row 1 (the header and blank lines are not counted)"
+DAMAGED = "The file is incomplete or damaged."
+ZERO_BYTE = (
+    "{} contains a zero byte. The file is probably not text in UTF-8. It may be UTF-16 (save it as UTF-8), or it may not be a "
+    "text file."
+)
+ROW_1 = "Data row 1 (counted without the header and blank lines)"
 OTHER_BYTES = (
-    "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
+    "The file is not text in UTF-8. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
     '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
 )
-UTF_16 = "expected CSV in UTF-8, found UTF-16 text. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
+UTF_16 = "The file is UTF-16 text, not CSV in UTF-8. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
 EXCEL = " (in Excel, save the sheet as 'CSV UTF-8')"
-FORMATS = "expected CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
-NOTHING = "expected a file with a header and rows, found "
-DAMAGED_PARQUET = "the Parquet file is cut off, damaged or unreadable."
+FORMATS = (
+    "The file is {}. synthrelease reads CSV (also gzip), Parquet, Stata, SAS and SPSS files, and DuckDB and SQLite databases."
+)
+DAMAGED_PARQUET = "The Parquet file is incomplete or damaged."
 
 PERSON = Person(34, True, None, 1.64)
 
@@ -67,26 +71,24 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
     ("content", "expected"),
     [
         pytest.param(GOOD.replace(b"F", b"F\0"), ZERO_BYTE.format(ROW_1), id="zero byte in a row"),
-        pytest.param(GOOD.replace(b"sex", b"sex\0"), ZERO_BYTE.format("the header"), id="zero byte in the header"),
+        pytest.param(GOOD.replace(b"sex", b"sex\0"), ZERO_BYTE.format("The header"), id="zero byte in the header"),
         pytest.param(GOOD.decode().encode("utf-16"), UTF_16, id="UTF-16"),
         pytest.param("\ufeffage".encode("utf-16-be"), UTF_16, id="UTF-16 of old Macs"),
-        pytest.param(GOOD.decode().encode("utf-16-le"), ZERO_BYTE.format("the header"), id="UTF-16 without a mark"),
+        pytest.param(GOOD.decode().encode("utf-16-le"), ZERO_BYTE.format("The header"), id="UTF-16 without a mark"),
         pytest.param(GOOD.replace(b"F", "Fé".encode("latin-1")), OTHER_BYTES, id="latin-1"),
         pytest.param(gzip.compress(GOOD)[:-9], DAMAGED, id="gzip cut off"),
         pytest.param(gzip.compress(GOOD)[:-8] + bytes(8), DAMAGED, id="gzip with a wrong checksum"),
         pytest.param(gzip.compress(GOOD)[:10] + b"\xff" * 20, DAMAGED, id="gzip damaged"),
-        pytest.param(gzip.compress(b""), NOTHING + "a file without text.", id="gzip of an empty file"),
         pytest.param(
-            b"PK\x03\x04" + bytes(20),
-            FORMATS + "a zip or Excel file (in Excel, save the sheet as 'CSV UTF-8').",
-            id="zip or xlsx",
+            gzip.compress(b""), "The file contains no text. The file needs a header and rows.", id="gzip of an empty file"
         ),
-        pytest.param(b"\xd0\xcf\x11\xe0" + bytes(20), FORMATS + f"an Excel file{EXCEL}.", id="xls"),
-        pytest.param(b"FEA1" + bytes(20), FORMATS + "a Feather file.", id="old Feather"),
-        pytest.param(b"PARE" + bytes(20), FORMATS + "an encrypted Parquet file.", id="encrypted Parquet"),
-        pytest.param(b"BZh91AY&SY", FORMATS + "a bzip2 file.", id="bz2"),
-        pytest.param(b"\xfd7zXZ\0", FORMATS + "an xz file.", id="xz"),
-        pytest.param(b"\x28\xb5\x2f\xfd", FORMATS + "a zstd file.", id="zst"),
+        pytest.param(b"PK\x03\x04" + bytes(20), FORMATS.format(f"a zip or Excel file{EXCEL}"), id="zip or xlsx"),
+        pytest.param(b"\xd0\xcf\x11\xe0" + bytes(20), FORMATS.format(f"an Excel file{EXCEL}"), id="xls"),
+        pytest.param(b"FEA1" + bytes(20), FORMATS.format("a Feather file"), id="old Feather"),
+        pytest.param(b"PARE" + bytes(20), FORMATS.format("an encrypted Parquet file"), id="encrypted Parquet"),
+        pytest.param(b"BZh91AY&SY", FORMATS.format("a bzip2 file"), id="bz2"),
+        pytest.param(b"\xfd7zXZ\0", FORMATS.format("an xz file"), id="xz"),
+        pytest.param(b"\x28\xb5\x2f\xfd", FORMATS.format("a zstd file"), id="zst"),
         pytest.param(b"PAR1\x15", DAMAGED_PARQUET, id="only the first mark of Parquet"),
         pytest.param(b"PAR1" + bytes(100) + b"\4\0\0\0PAR1", DAMAGED_PARQUET, id="damaged Parquet"),
     ],
@@ -98,11 +100,11 @@ def test_bytes_that_are_no_csv_are_refused(tmp_path, content, expected):
 
 
 def test_an_empty_folder_and_a_file_that_is_not_there_are_refused(tmp_path):
-    assert message(tmp_path) == f"{tmp_path}: expected a folder with Parquet or CSV files alone, found none in it."
+    assert message(tmp_path) == f"{tmp_path}: No file is in the folder. Only Parquet and CSV files may be there."
     absent = tmp_path / "absent.csv"
-    assert message(absent) == f"{absent}: {NOTHING}no such file."
+    assert message(absent) == f"{absent}: There is no such file."
     odd = Path("a\0b")
-    assert message(odd) == f"{odd}: {NOTHING}something that cannot be opened."
+    assert message(odd) == f"{odd}: Cannot open the file."
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path, monkeypatch):
@@ -111,14 +113,14 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path, monkeypatch):
 
     path = write_csv(tmp_path / "people.csv", [PERSON])
     monkeypatch.setattr(Path, "open", refuse)
-    assert message(path) == f"{path}: {NOTHING}a file without permission to read it."
+    assert message(path) == f"{path}: Cannot read the file: permission denied."
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_files, "MAX_LINE", 50)
     path = tmp_path / "people.csv"
     path.write_text(HEADER + ROW + "9" * 100_000)
-    assert "expected rows of fewer than 50 characters, found more in data row 2" in message(path)
+    assert "has 50 characters or more" in message(path)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, m
 def test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused(tmp_path, array, kind):
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": array, "sex": ["F"], "date_of_birth": ["1990-04-01"], "height": [1.64]}), path)
-    expected = "column 'age': expected numbers, texts, booleans, dates or times, found the Parquet type"
+    expected = "column 'age': A column can have numbers, texts, booleans, dates or times, but not the Parquet type"
     assert message(path) == f"{path}: {expected} {kind}."
 
 
@@ -144,15 +146,15 @@ def test_a_parquet_file_is_refused_when_it_is_cut_off_or_empty_or_lacks_a_column
     path.write_bytes(content[:-20])
     assert message(path) == f"{path}: {DAMAGED_PARQUET}"
     write_parquet(path, [])
-    assert message(path) == f"{path}: expected rows after the header, found none."
-    columns = "expected the columns 'age', 'sex', 'date_of_birth', 'height'"
+    assert message(path) == f"{path}: The file has no rows after the header."
+    columns = "The needed columns are 'age', 'sex', 'date_of_birth', 'height'"
     pq.write_table(pa.table({"age": [34], "sex": ["F"], "date_of_brith": ["1990-04-01"], "height": [1.64]}), path)
     column = "for the column 'date_of_birth' in the configuration"
     advice = f"If 'date_of_brith' in the header is this column, set source = 'date_of_brith' {column}."
-    assert message(path) == f"{path}: {columns}, found no 'date_of_birth' in the header. {advice}"
+    assert message(path) == f"{path}: The header lacks 'date_of_birth'. {columns}. {advice}"
     names = ["age", "sex", "date_of_birth", "height", "age"]
     pq.write_table(pa.Table.from_arrays([pa.array([34])] * 5, names=names), path)
-    assert message(path) == f"{path}: expected each column once, found 'age' more than once in the header."
+    assert message(path) == f"{path}: The column 'age' occurs more than once in the header."
 
 
 # --- Files that are unusual but good ------------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ def test_a_row_of_another_length_is_counted_through_all_pieces(tmp_path, monkeyp
     monkeypatch.setattr(reading, "ROWS_PER_BATCH", 3)
     path = write_csv(tmp_path / "people.csv", PEOPLE)
     path.write_text(path.read_text() + "\n1,2\n")
-    with pytest.raises(InputError, match="found 2 in data row 9 "):
+    with pytest.raises(InputError, match="Data row 9 .* has 2 fields"):
         list(batches(path, schema_of(), STRICT))
 
 
@@ -271,17 +273,11 @@ def test_a_file_with_texts_among_numbers_is_read_without_a_warning(tmp_path, mon
 
 HEAD = HEADER.encode()
 ENDLESS = {
-    "one record over all lines": (
-        HEAD + b'34,"' + b'\n","' * 1000,
-        "expected rows of fewer than 1000 characters, found more in data row 1",
-    ),
-    "blank lines": (HEAD + b"\n" * 1000, "expected rows, found more than 100 blank lines in data row 1"),
-    "blank lines before the header": (b" \n" * 1000 + HEAD, "expected rows, found more than 100 blank lines in the header"),
-    "a header without an end": (b"age," * 100 + HEAD, "expected a header of at most 200 characters, found more in the header"),
-    "a header over many lines": (
-        HEAD[:-1] + b',"' + b"\n" * 90 + b"x" * 200 + b'"',
-        "expected a header of at most 200 characters",
-    ),
+    "one record over all lines": (HEAD + b'34,"' + b'\n","' * 1000, "has 1000 characters or more"),
+    "blank lines": (HEAD + b"\n" * 1000, "comes after more than 100 blank lines"),
+    "blank lines before the header": (b" \n" * 1000 + HEAD, "The header comes after more than 100 blank lines"),
+    "a header without an end": (b"age," * 100 + HEAD, "The header has more than 200 characters"),
+    "a header over many lines": (HEAD[:-1] + b',"' + b"\n" * 90 + b"x" * 200 + b'"', "The header has more than 200 characters"),
 }
 
 
@@ -300,7 +296,7 @@ def test_a_file_without_an_end_is_refused_after_its_first_part(tmp_path, monkeyp
 def test_a_small_file_of_very_many_blank_lines_is_refused_with_the_limits_as_they_are(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(gzip.compress(HEAD + b"\n" * 30_000_000))
-    assert "expected rows, found more than 1000000 blank lines" in message(path)
+    assert "comes after more than 1000000 blank lines" in message(path)
 
 
 def test_long_rows_come_in_small_pieces(tmp_path, monkeypatch):
@@ -313,8 +309,8 @@ def test_long_rows_come_in_small_pieces(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_pipe_and_a_device_are_not_opened(tmp_path):
     os.mkfifo(tmp_path / "people.csv")
-    assert message(tmp_path / "people.csv") == f"{tmp_path / 'people.csv'}: {NOTHING}a pipe or a device."
-    assert message(Path("/dev/zero")) == f"/dev/zero: {NOTHING}a pipe or a device."
+    assert message(tmp_path / "people.csv") == f"{tmp_path / 'people.csv'}: This is a pipe or a device, not a file."
+    assert message(Path("/dev/zero")) == "/dev/zero: This is a pipe or a device, not a file."
 
 
 def parquet(path, **columns):
@@ -356,13 +352,13 @@ def test_parquet_with_long_rows_comes_in_small_pieces(tmp_path, monkeypatch):
 )
 def test_a_date_that_python_cannot_express_is_no_date(tmp_path, dates):
     path = parquet(tmp_path / "people.parquet", date_of_birth=dates)
-    assert "column 'date_of_birth': expected dates such as 2014-12-31, found something else." in message(path)
+    assert "Column 'date_of_birth' has values that are not dates such as 2014-12-31." in message(path)
 
 
 def test_a_time_zone_that_nobody_knows_is_told_as_such(tmp_path):
     dates = pa.array([0], pa.int64()).cast(pa.timestamp("s", tz="Mars/Olympus"))
     found = message(parquet(tmp_path / "people.parquet", date_of_birth=dates))
-    assert "column 'date_of_birth': expected a known time zone, found another" in found
+    assert "column 'date_of_birth': The time zone is unknown" in found
 
 
 def test_short_floats_of_parquet_are_read_in_their_own_precision(tmp_path):

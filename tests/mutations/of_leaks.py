@@ -50,8 +50,8 @@ OF_LEAKS = (
         name="reading: the number of rows that do not fit is shown",
         breaks="an exact count is shown",
         place="enclave.ingest:_read",
-        old='"the file does not fit the specification."',
-        new='f"the file does not fit the specification in {counted.n_rows} rows."',
+        old='"The file does not fit the specification."',
+        new='f"The file does not fit the specification in {counted.n_rows} rows."',
         tests=(f"{VALUES}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
     ),
     Mutation(

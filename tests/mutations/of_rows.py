@@ -151,7 +151,7 @@ OF_THE_ROWS = (
         old=(
             "if counted.problems:\n"
             "    found_in = [messages[misfit] for misfit in sorted(counted.problems)]\n"
-            "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
+            "    raise InputError('\\n  '.join(['The file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
         new=(
@@ -159,7 +159,7 @@ OF_THE_ROWS = (
             "    raise InputError(f'row {counted.n_rows} does not fit.')\n"
             "if counted.problems:\n"
             "    found_in = [messages[misfit] for misfit in sorted(counted.problems)]\n"
-            "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
+            "    raise InputError('\\n  '.join(['The file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
         tests=(f"{READ}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),

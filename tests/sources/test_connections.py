@@ -148,7 +148,7 @@ def test_a_file_of_any_name_is_read_and_quoted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("births@2019.csv", "a=1;b.csv", "key=2019.csv"):
         Path(name).write_text("")
-        assert f"{name}: expected a file with a header and rows, found an empty file." in said_of(name)
+        assert f"{name}: The file is empty. The file needs a header and rows." in said_of(name)
     assert str(Source.of(f"sqlite:///{tmp_path}/births@2019.csv")) == f"{tmp_path}/births@2019.csv"
 
 

@@ -295,7 +295,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
         (of_no_split, BudgetError, "Split the register once with `synthrelease ledger split`. Nothing was spent."),
         (of_another_split, BudgetError, "has a split of the register into 2 pieces, but [split] names 3 pieces. Nothing"),
         (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),
-        (no_key, InputError, "found no such file. Nothing was spent."),
+        (no_key, InputError, "There is no such file of a secret key. Nothing was spent."),
         (partial(changed, "certificate", "number"), InputError, "found no 'certificate' in the header"),
     ],
 )
@@ -321,9 +321,9 @@ QUOTED = '"head'
     ("change", "found"),
     [
         (too_many, "[input] rows = 402 is too large. One of 2 pieces has about 401 rows."),
-        (partial(changed, "C0007", "C9007"), "column 'certificate': the record numbers have changed"),
-        (partial(changed, "C0007,", ","), "a record number in every row, found rows without one"),
-        (partial(changed, "C0007", "C0008"), "column 'certificate': a record number occurs twice"),
+        (partial(changed, "C0007", "C9007"), "column 'certificate': The record numbers have changed"),
+        (partial(changed, "C0007,", ","), "Some rows have no record number"),
+        (partial(changed, "C0007", "C0008"), "column 'certificate': Some record numbers occur more than once"),
         (partial(changed, "head,1\n", f"{QUOTED},1\n"), ""),
     ],
 )
@@ -347,7 +347,7 @@ def test_a_split_that_fails_leaves_no_key_and_no_entry(tmp_path: Path) -> None:
     content = data.read_text()
     twice = content.replace("C0007", "C0008")
     config = config_of(tmp_path)
-    for text, wanted in ((twice, "found some more than once"), ("", "found an empty file")):
+    for text, wanted in ((twice, "Some record numbers occur more than once"), ("", "The file is empty")):
         data.write_text(text)
         with pytest.raises(InputError, match=f"coins.csv: .*{wanted}.*Nothing was spent"):
             check_numbers(load_spec(config), Source.of(data))

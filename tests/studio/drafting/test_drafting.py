@@ -302,7 +302,7 @@ def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "an empty file"),
+        (b"", "The file is empty"),
         (b"a,b\n", "found no rows"),
         (b"a,a\n1,2\n", "no name that occurs once"),
         (b",\n1,2\n", "name every column"),
