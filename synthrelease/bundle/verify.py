@@ -39,6 +39,7 @@ def verify_bundle(
     plan: bool = True,
     documents: bool = True,
     trust: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda phase: None,
 ) -> Report:
     """Check a published bundle without any private data.
 
@@ -54,6 +55,7 @@ def verify_bundle(
         and `documents`, only the checks that need nothing but the folder are run.
     trust : packages that the release used and whose code may run here. Each package must be installed in the version that
         release.json states. Checks that need another package end without a result.
+    progress : function that is called with each phase.
 
     Raises
     ------
@@ -72,7 +74,9 @@ def verify_bundle(
     earlier_releases = [(Path(other_folder), read_files(Path(other_folder))) for other_folder in earlier]
     files = read_files(Path(folder))
     try:
-        return verify_files(files, public_key, earlier_releases, commitment, plan=plan, documents=documents, trust=trust)
+        return verify_files(
+            files, public_key, earlier_releases, commitment, plan=plan, documents=documents, trust=trust, progress=progress
+        )
     finally:
         for path, read in ((Path(folder), files), *earlier_releases):
             check_unchanged(path, read)
@@ -87,9 +91,11 @@ def verify_files(
     plan: bool = True,
     documents: bool = True,
     trust: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda phase: None,
 ) -> Report:
     """Check the files of a bundle, given by name, with the same checks as `verify_bundle`."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
+    progress("checking the files of the release")
     alone = verify_alone(
         files,
         None if public_key is None else Path(public_key),
@@ -107,6 +113,7 @@ def verify_files(
             *(_planned(files, *alone.read) if plan else ()),
             *(_written(files, *alone.read) if documents else ()),
         ):
+            progress(f"checking the {name}")
             checks.append(Check(name=name, found=found, unknown=True) if missing else made(name, check))
     sentence, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
     return Report(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.cli.terminal import err, print_or_write, progress_bars, screen
+from synthrelease.cli.terminal import err, print_or_write, progress_bars, progress_line, screen
 from synthrelease.errors import InputError, VerificationFailed, listing, so_many
 from synthrelease.spec.arguments import Config, File, Folder, Json, Key, Names, Number, Option, ReleasedFolder, Text
 
@@ -309,7 +309,10 @@ def verify(
         _print_verified(report := verify_scout(folder), folder, "scout")
         screen.print(report.closing, style="green" if report.vouched_for else "yellow")
         return
-    report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents, trust=trust)
+    with progress_line(public=True) as progress:
+        report = verify_bundle(
+            folder, public_key, earlier or (), commitment, plan=plan, documents=documents, trust=trust, progress=progress
+        )
     _print_verified(report, folder, "release")
     screen.print(report.closing, style="green" if report.vouched_for else "yellow")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -139,14 +140,18 @@ def print_or_write(text: str, out: Path | None) -> None:
 
 
 @contextmanager
-def progress_line() -> Iterator[Any]:
+def progress_line(*, public: bool = False) -> Iterator[Any]:
     """Show a line with the phase and the elapsed time if there is a terminal. The line never shows the number of rounds.
+
+    Without a terminal, print a line when a phase begins. Only work on public data is reported again during a phase: the number
+    of such lines would show how long a search took.
 
     Raises Interrupted if the user stops the command.
     """
     try:
         if not err.console.is_terminal:
-            yield lambda phase: None
+            with _LogLines(reminds=public) as lines:
+                yield lambda phase: lines.tell(phase, 0, 0)
             return
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -164,7 +169,8 @@ def progress_bars() -> Iterator[Any]:
     seconds or more.
     """
     if not err.console.is_terminal:
-        yield _LogLines().tell
+        with _LogLines() as lines:
+            yield lines.tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -187,16 +193,36 @@ def progress_bars() -> Iterator[Any]:
         yield progress
 
 
-SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_REMINDERS, SECONDS_BETWEEN_LOOKS = 10.0, 30.0, 1.0
 
 
 class _LogLines:
     """A printer of progress for logs: a line when a phase begins, then at most one line in 10 seconds, with the remaining
-    time.
+    time. After 30 seconds without a line, a thread prints the phase and its time again.
+
+    Parameters
+    ----------
+    reminds : whether the thread prints lines.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, reminds: bool = True) -> None:
         self._phase, self._began, self._told = "", 0.0, 0.0
+        self._ended, self._reminds = threading.Event(), reminds
+
+    def __enter__(self) -> _LogLines:
+        if self._reminds:
+            threading.Thread(target=self._remind, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def _remind(self) -> None:
+        while not self._ended.wait(SECONDS_BETWEEN_LOOKS):
+            time_now = time.monotonic()
+            if self._phase and time_now - self._told >= SECONDS_BETWEEN_REMINDERS:
+                self._told = time_now
+                print(f"{self._phase}: {time_now - self._began:.0f} s so far", file=sys.stderr, flush=True)
 
     def tell(self, phase: str, done: int, total: int) -> None:
         time_now = time.monotonic()
