@@ -538,16 +538,18 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
     Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
     group.
     """
-    plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}  # each different text is examined once
+    codes = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=len(texts))
+    plain = ["" if text is None or text.strip() in missing else text.strip() for text in places]
     if is_number:
         decimal = (text.replace(",", ".") for text in plain)
-        values = np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in decimal])
+        values = np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in decimal])[codes]
         valid = ~np.isnan(values)
         limits = np.unique(np.quantile(values[valid], np.arange(1, _GROUPS) / _GROUPS)) if valid.any() else np.empty(0)
         return np.where(valid, np.searchsorted(limits, values, side="right"), -1)
-    _different, of_row, times = np.unique(plain, return_inverse=True, return_counts=True)
-    rank = np.minimum(np.argsort(np.argsort(-times, kind="stable"), kind="stable"), _GROUPS)
-    return np.where([not text for text in plain], -1, rank[of_row])
+    of_row = np.unique(plain, return_inverse=True)[1][codes]
+    rank = np.minimum(np.argsort(np.argsort(-np.bincount(of_row), kind="stable"), kind="stable"), _GROUPS)
+    return np.where(np.array([not text for text in plain])[codes], -1, rank[of_row])
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:

@@ -38,8 +38,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only
-from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
-from synthrelease.studio.rehearsal.plan_race import MOST_EXCESS, Kept
+from synthrelease.studio.rehearsal.dependence import Pair, PairTables, strongest_pairs, tied_pairs, valued
+from synthrelease.studio.rehearsal.plan_race import MANY, MOST_EXCESS, Kept
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1
@@ -51,6 +51,9 @@ the strongest pairs, if the share for all pairs is unknown.
 ATTEMPTS, FIRST_ATTEMPTS = 6, 2
 """Two numbers of noisy fits. The first is the number of fits that must meet a threshold. The second is the number of fits after
 which the cost of the criteria is compared with the epsilon that is left for them.
+"""
+FEW_ATTEMPTS = 1, 3
+"""The two numbers, in reverse order, for more than `MANY` columns. Criteria of many tables differ little between fits.
 """
 _ROOM = 1.25  # The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file
 MOST_OF_FIGURE = 0.25
@@ -144,14 +147,15 @@ class DraftStanding:
         return self.share >= least and self.bins <= MOST_OFF and self.errors <= 1
 
 
-def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
+def ties(columns: Sequence[ColumnDraft], table: Counts, counted: PairTables | None = None) -> list[Pair]:
     """Return all pairs of columns, ordered by their association, the strongest first.
 
     Parameters
     ----------
     table : counts of the public rows in the drafted bins.
+    counted : the tables of the pairs; None to count these tables here.
     """
-    return strongest_pairs(table, missing={column.name for column in columns if column.keeps_missing})
+    return strongest_pairs(table, {column.name for column in columns if column.keeps_missing}, counted)
 
 
 def draft_acceptance(
@@ -273,12 +277,13 @@ def settle(
     seed : seed of the fits.
     progress : function that receives a text about each fit.
     most : largest epsilon of all criteria; None for no limit. If the criteria need more epsilon after `FIRST_ATTEMPTS` fits, no
-        further fits are made, and the result of these fits is returned.
+        further fits are made, and the result of these fits is returned. `FEW_ATTEMPTS` replaces both numbers for many columns.
     """
     fits = list[AttemptResult]()
-    for attempts in (ATTEMPTS,) if most is None else (FIRST_ATTEMPTS, ATTEMPTS):
+    first, every = (FIRST_ATTEMPTS, ATTEMPTS) if len(spec.schema.columns) <= MANY else FEW_ATTEMPTS
+    for attempts in (every,) if most is None else (first, every):
         while len(fits) < attempts:
-            progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
+            progress(f"fit {len(fits) + 1} of {every}")
             fits += attempts_on_public(spec, public, seed, [(0, len(fits))])
         settled, standing = _settled(draft, spec, public, measures, fits)
         if most is not None and settled.epsilon > most:
@@ -516,6 +521,7 @@ def suggested_rules(
     without: Collection[str] = (),
     own_numbers: Numbers | None = None,
     steps: Mapping[str, float | None] | None = None,
+    counted: Lattice | None = None,
 ) -> list[Suggestion]:
     """Return suggested rules for pairs of columns, the pairs with the most expected rows first. A rule is suggested if at least
     1% of the rows would break it by chance, and if a model can contain it together with the other rules.
@@ -527,8 +533,9 @@ def suggested_rules(
     without : names of columns about which no rule is suggested.
     own_numbers : function that returns the numbers of the rows; None for no rules that compare two columns.
     steps : for columns whose exact values criteria use, the step of the grid on which these values are counted.
+    counted : the marginals of the table; None to count its pairs here.
     """
-    marginals = with_pairs(table)
+    marginals = counted or with_pairs(table)
     comparing = [] if own_numbers is None else _comparing(schema, binnings, table.total, marginals, without, own_numbers)
     pairs = {frozenset(rule.columns) for rule in comparing}  # a comparison replaces rules about single cells
     about_cells = [*_about_gaps(schema, binnings, marginals, without), *_about_cells(schema, binnings, marginals, without)]

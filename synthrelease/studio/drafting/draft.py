@@ -23,6 +23,7 @@ import numpy as np
 
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts, number_of_indicators
+from synthrelease.data.marginals import with_pairs
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.texts import quoted
 from synthrelease.enclave.ingest import read_public
@@ -30,6 +31,7 @@ from synthrelease.errors import InputError, OutputError, Problem, SpecError, lis
 from synthrelease.generators.associations import Strengths
 from synthrelease.generators.maximum_entropy import warm_starts
 from synthrelease.privacy.charges import SHORTFALL
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.selection import one_thread
 from synthrelease.scouting.codebook import Codebook, read_codebook, written_as_in
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
@@ -82,12 +84,14 @@ from synthrelease.studio.drafting.text import (
     write_files,
 )
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only, yardsticks
-from synthrelease.studio.rehearsal.dependence import Pair, strengths_of
+from synthrelease.studio.rehearsal.dependence import Pair, PairTables, strengths_of
 from synthrelease.studio.rehearsal.plan_race import (
     BETTER,
     CLEARLY,
     ENOUGH,
     HALF,
+    MANY,
+    MOST_TRIED,
     PRIOR_WEIGHT,
     PROMISED,
     HeldOut,
@@ -413,7 +417,8 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
     steps = {column.name: column.facts.step for column in subject.columns if column.facts}
     unruled = [column.name for column in subject.columns if column.weight]
     unruled += [column.name for column in members.wide()[1:]] if members else []
-    rules = suggested_rules(spec.schema, transformation.binnings, table, unruled, own_numbers, steps)
+    marginals = with_pairs(table)
+    rules = suggested_rules(spec.schema, transformation.binnings, table, unruled, own_numbers, steps, marginals)
     if members is not None:
         of_members = tuple(suggested_of_members(spec.schema, transformation, table))
         subject = replace(subject, members=replace(members, rules=of_members))
@@ -434,10 +439,11 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
     # associations, and the plans that are compared on them
     voice.say("looking for the tables that preserve the associations")
     spec = loaded(subject, choices, FIRST)
-    pairs = ties(subject.wide, table)
-    held_out, leaning, lean = _held_out(subject, spec, table, pairs, narrower)
+    pairs = ties(subject.wide, table, PairTables.of(marginals))
+    some = some_rows(table)
+    held_out, leaning, lean = _held_out(subject, spec, some, table, pairs, narrower)
     race = PlanRace(
-        table,
+        table if subject.unit is not None and subject.unit.later else some,
         held_out,
         spec.synthetic.merge(spec.space[0].transformation),
         pairs,
@@ -535,10 +541,19 @@ def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
     return rows.merge(transformation.layout, transformation.maps)
 
 
+def some_rows(table: Counts) -> Counts:
+    """Return the rows for the trials: all rows, or for many columns at most `MOST_TRIED` rows, drawn at random."""
+    if len(table.layout.sizes) <= MANY or table.total <= MOST_TRIED:
+        return table
+    drawn = SeededEntropy(SEED, 16).generator().multivariate_hypergeometric(table.counts, MOST_TRIED, method="marginals")
+    return table.with_counts(drawn)
+
+
 def _held_out(
-    subject: Subject, spec: ReleaseSpec, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
+    subject: Subject, spec: ReleaseSpec, some: Counts, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Return the public rows divided into two halves, and the column in which the rows of persons differ most from all rows.
+    """Return the rows of the trials divided into two halves, and the column in which the rows of persons differ most from all
+    rows.
 
     For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name of the column
     and the sentence about it are empty.
@@ -548,7 +563,7 @@ def _held_out(
         maps = _wider_bins(subject, spec, narrower)
         return narrower.race.held_out.in_bins(transformation.layout, maps), narrower.leaning, narrower.lean
     if subject.unit is None or not subject.unit.later:
-        return HeldOut.of_rows(table, pairs, gaps, SEED), "", ""
+        return HeldOut.of_rows(some, pairs, gaps, SEED, drawn_from=0 if some is table else round(table.total)), "", ""
     held_out = HeldOut.of_persons(subject.file.source, spec, gaps, SEED)
     left, right = held_out.comparison.sides
     return held_out, *most_leaning(table, left + right, transformation.binnings)
@@ -796,7 +811,8 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
     """Return the reference values of the criteria on the public rows, which do not depend on the budget."""
     subject.voice.patiently("comparing two halves of the public file by the criteria")
-    return yardsticks(spec, rows, spec.space[0], SEED, projecting=False)
+    n_splits = 2 if len(spec.schema.columns) <= MANY else 1
+    return yardsticks(spec, rows, spec.space[0], SEED, projecting=False, n_splits=n_splits)
 
 
 def with_more(

@@ -335,7 +335,7 @@ class Yardstick:
 
     Attributes
     ----------
-    perfect : the value if one half of the rows is released for the other half; the larger value of two splits.
+    perfect : the value if one half of the rows is released for the other half; the largest value of the splits.
     projected : the same value after the projection, which shows the cost of a minimum count. The value is infinite if the
         projection removes all rows.
     independent : the criterion value of a table of independent columns, with the right distribution of each column.
@@ -348,7 +348,7 @@ class Yardstick:
 
 @one_thread
 def yardsticks(
-    spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True
+    spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True, n_splits: int = 2
 ) -> tuple[Yardstick, ...]:
     """Return the reference values of every criterion.
 
@@ -356,9 +356,10 @@ def yardsticks(
     ----------
     public : the public rows over atomic cells.
     projecting : whether halves are also compared after the projection; otherwise `projected` repeats `perfect`.
+    n_splits : number of splits into halves.
     """
     random = SeededEntropy(seed, 7).generator()
-    splits = [halves(public, random) for _ in range(2)]
+    splits = [halves(public, random) for _ in range(n_splits)]
     perfect, projected = [], []
     for left, right in splits:
         judge, table = PublicJudge(spec, left, configuration), merged(right, configuration)

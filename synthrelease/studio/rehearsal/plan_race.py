@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Literal
 
 import numpy as np
@@ -74,6 +74,8 @@ MOST_EXCESS = 0.05
 PRIOR_WEIGHT = 30
 """Number of records that the uniform prior of a drafted generator counts for. With 100 records, pure fits to 2,000 rows of
 Adult lose twice as many pairs (docs/appendix/benchmarks.md, agreements of pairs)."""
+MANY, MOST_TRIED = 100, 20_000
+"""With more columns than the first number, trials use at most the second number of rows, drawn at random, and make two fits."""
 # Largest number of fits for a share (the third and fourth only if the first two differ). The least part of Cramer's V that a
 # fit must preserve of a pair, or the pair is lost. (V is proportional to the root of the mean square contingency.)
 _FITS, _LOST = 4, 0.5
@@ -155,6 +157,7 @@ class Kept:
     of_all_rows : whether the held-out rows include all rows of each person, while a release uses only some of them.
     in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
         sets of bins, and the smaller share counts.
+    drawn : number of rows of both halves, if they were drawn at random from the public file; 0 if they are all rows.
     """
 
     share: float | None
@@ -168,6 +171,7 @@ class Kept:
     strongest_alone: bool = False
     of_all_rows: bool = False
     in_first_bins: bool = False
+    drawn: int = 0
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
@@ -204,8 +208,9 @@ class Kept:
             return f"{few}{worse} {self._lost_in_words}" if self.lost else few + worse
         rows = "all rows of the persons in the other half" if self.of_all_rows else "the other half"
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
+        tried = f"{self.drawn:,} rows drawn at random from the public file" if self.drawn else "the public file"
         return (
-            f"In trials, fits to one half of the public file preserved {shown_share(self.share)} of the "
+            f"In trials, fits to one half of {tried} preserved {shown_share(self.share)} of the "
             f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins} (100%: another sample of the same "
             f"population, 0%: independent columns). Strong pairs count most in this percentage. {self._lost_in_words}"
         )
@@ -327,6 +332,7 @@ class HeldOut:
         of the comparison, as shares. None if the bins are the same.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
     own : the comparison in the bins of the draft, as a reader of the release computes it; None if the bins are the same.
+    drawn_from : number of rows from which the rows of the halves were drawn at random; 0 if the halves have all rows.
     """
 
     fitted: tuple[Counts, Counts]
@@ -334,16 +340,23 @@ class HeldOut:
     spread: tuple[np.ndarray, ...] | None = None
     of_all_rows: bool = False
     own: Comparison | None = None
+    drawn_from: int = 0
 
     @property
     def part(self) -> Fraction:
         """Return the share of the rows that are in a half."""
         left, right = (round(side.total) for side in self.fitted)
-        return Fraction(left, left + right)
+        return Fraction(left, self.drawn_from or left + right)
 
     @classmethod
     def of_rows(
-        cls, table: Counts, pairs: Sequence[Pair], missing: Collection[str], seed: int, columns: Sequence[str] | None = None
+        cls,
+        table: Counts,
+        pairs: Sequence[Pair],
+        missing: Collection[str],
+        seed: int,
+        columns: Sequence[str] | None = None,
+        drawn_from: int = 0,
     ) -> HeldOut:
         """Return the rows divided at random into two halves.
 
@@ -351,11 +364,12 @@ class HeldOut:
         ----------
         pairs, missing : as for `Comparison`.
         columns : the compared columns; None for all.
+        drawn_from : number of rows from which these rows were drawn; 0 if they are all rows.
         """
         left, right = halves(table, SeededEntropy(seed, 11).generator())
         positions = [table.layout.index(name) for name in columns or table.layout.columns]
         compared = left.project(positions), right.project(positions)
-        return cls(fitted=(left, right), comparison=Comparison(compared, pairs, missing, seed))
+        return cls(fitted=(left, right), comparison=Comparison(compared, pairs, missing, seed), drawn_from=drawn_from)
 
     @classmethod
     def of_persons(cls, source: Source, spec: ReleaseSpec, missing: Collection[str], seed: int) -> HeldOut:
@@ -386,8 +400,10 @@ class HeldOut:
         The rows of each half are compared with the rows of the other half.
         """
         beside = self.comparison
-        shares = (self._in_first_bins(shares_of_pairs(side, beside.columns)) for side in self.fitted)
-        preserved = beside.preserved([beside.distance(1 - side, fit) for side, fit in enumerate(shares)])
+        counted = (
+            (self.own or beside).shares if not self.of_all_rows else [shares_of_pairs(s, beside.columns) for s in self.fitted]
+        )
+        preserved = beside.preserved([beside.distance(1 - side, self._in_first_bins(fit)) for side, fit in enumerate(counted)])
         return float(np.mean(preserved)) if preserved else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
@@ -411,6 +427,7 @@ class HeldOut:
             spread=None if same else tuple(spread),
             of_all_rows=self.of_all_rows,
             own=None if same else self._compared_in(layout, maps),
+            drawn_from=self.drawn_from,
         )
 
     def _compared_in(self, layout: Layout, maps: Sequence[np.ndarray]) -> Comparison:
@@ -446,7 +463,8 @@ class HeldOut:
         sample, independent = beside.means
         off, off_own, times = list[float](), list[float](), Counter[int]()
         apart = CLEARLY * (independent - sample) if beside.telling[1] else math.inf
-        while len(off) < 2 or (len(off) < _FITS and abs(off[0] - off[-1]) > apart):
+        most = _FITS if len(beside.columns) <= MANY else 2
+        while len(off) < 2 or (len(off) < most and abs(off[0] - off[-1]) > apart):
             if off and max(beside.preserved(off), default=math.inf) < least - _WITHIN_REACH:
                 break
             number = len(off)
@@ -457,7 +475,8 @@ class HeldOut:
             shares = shares_of_pairs(drawn, beside.columns)
             off.append(beside.distance(1 - number % 2, self._in_first_bins(shares)))
             if own is not None:
-                off_own.append(own.distance(1 - number % 2, shares_of_pairs(drawn, own.columns)))
+                same = own.columns == beside.columns
+                off_own.append(own.distance(1 - number % 2, shares if same else shares_of_pairs(drawn, own.columns)))
             if final:
                 tables, places = shares.tables(), beside.places.tolist()
                 contingencies = {
@@ -484,6 +503,7 @@ class HeldOut:
             strongest_alone=len((beside if own is None or in_first_bins else own).telling[0]) < len(beside.pairs),
             of_all_rows=self.of_all_rows,
             in_first_bins=in_first_bins,
+            drawn=sum(round(side.total) for side in self.fitted) if self.drawn_from else 0,
         )
 
     def _in_first_bins(self, shares: PairTables) -> PairTables:
@@ -491,9 +511,19 @@ class HeldOut:
         spread = self.spread
         if spread is None:
             return shares
-        positions = combinations(range(len(spread)), 2)
-        divided = [spread[a].T @ table @ spread[b] for (a, b), table in zip(positions, shares.tables(), strict=True)]
-        return PairTables.stacked(divided)
+        # all tables stand in one matrix, and one product divides the rows of all
+        wide, narrow = (
+            [slice(end - size, end) for end, size in zip(accumulate(of), of, strict=True)]
+            for of in zip(*(bins.shape for bins in spread), strict=True)
+        )
+        together, divide = np.zeros((wide[-1].stop, wide[-1].stop)), np.zeros((wide[-1].stop, narrow[-1].stop))
+        for bins, of_wide, of_narrow in zip(spread, wide, narrow, strict=True):
+            divide[of_wide, of_narrow] = bins
+        positions = [*combinations(range(len(spread)), 2)]
+        for (a, b), table in zip(positions, shares.tables(), strict=True):
+            together[wide[a], wide[b]] = table
+        divided = divide.T @ together @ divide
+        return PairTables.stacked([divided[narrow[a], narrow[b]] for a, b in positions])
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
         """Return the share that fits of the first configuration of a specification preserve. The specification may have more
@@ -634,10 +664,11 @@ class PlanRace:
     def at(self, total: Fraction) -> Raced:
         """Return the plan with this epsilon of the whole release, with tables selected for this epsilon."""
         if total not in self._raced:
+            own, rows = self._purse(total), self.held_out.drawn_from or self._table.total
             told = telling_tables(
                 self._table,
                 self._background.plausibility,
-                self._purse(total),
+                replace(own, cost=_cost_for(own, Fraction(round(self._table.total), round(rows)))),
                 self._seed,
                 self._missing,
                 self._important(),
@@ -780,9 +811,13 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
     """Return the charge for a fit to this part of the rows. With this charge, the noise relative to the part equals the noise
     of the budget relative to all rows.
     """
-    if purse.kind is DiscreteLaplace:
-        return mechanism(GENERATION, purse.cost / part, "a fit to public rows")
-    return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
+    charge = mechanism if purse.kind is DiscreteLaplace else gaussian
+    return charge(GENERATION, _cost_for(purse, part), "a fit to public rows")
+
+
+def _cost_for(purse: Purse, part: Fraction) -> Fraction:
+    """Return the cost at which noise relative to this part of the rows equals the noise of the budget relative to all rows."""
+    return purse.cost / (part if purse.kind is DiscreteLaplace else part**2)
 
 
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:

@@ -638,3 +638,20 @@ def test_means_cost_what_makes_their_noise_half_of_their_sampling_error_and_no_m
     assert worst <= 0.501 or epsilon == Fraction(1, 10)
     assert epsilon == Fraction(1, 100) or worst >= 0.2  # in whole hundredths
     assert means_budget(cast(Any, SimpleNamespace(**{**vars(subject), "columns": []})), Fraction(2)) == 0
+
+
+def test_trials_of_many_columns_use_a_stated_number_of_rows_with_noise_of_the_same_relative_size() -> None:
+    many, few = (
+        Counts.of(Layout(columns=names, sizes=(2,) * len(names)), [np.arange(20_101) % 2 for _ in names])
+        for names in (tuple(f"c{i}" for i in range(plan_race.MANY + 1)), ("a", "b"))
+    )
+    assert drafting.some_rows(few) is few
+    assert drafting.some_rows(few.with_counts(few.counts * 3)).total == few.total * 3
+    some = drafting.some_rows(many)
+    assert (some.total, plan_race.MOST_TRIED) == (20_000, 20_000)
+    held_out = HeldOut.of_rows(some, [], set(), 1, drawn_from=int(many.total))
+    assert held_out.part == Fraction(10_000, 20_101)
+    assert HeldOut.of_rows(few, [], set(), 1).part == Fraction(1, 2)
+    half = kept(0.5)
+    assert "one half of the public file preserved 50%" in half.words
+    assert "one half of 20,000 rows drawn at random from the public file preserved 50%" in replace(half, drawn=20_000).words

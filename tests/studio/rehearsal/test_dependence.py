@@ -271,3 +271,16 @@ def test_rare_bins_do_not_add_to_an_association_by_chance() -> None:
         pairs = Pair.of([("a", "b")] * len(tables), np.array(tables), n_rows)
         assert abs(np.mean(figures)) < 4 * np.std(figures) / math.sqrt(len(figures))
         assert min(rows_of_first + rows_of_second) < 10 or sum(pair.strong for pair in pairs) <= 0.05 * len(pairs)
+
+
+def test_of_many_columns_only_the_triples_with_the_most_associated_pairs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(made())
+    search = dependence._Search(table, Plausibility(layout=table.layout, masks=()), pure(4.0), (), lambda doing: None)
+    for pair in ((0, 1), (0, 2), (1, 3), (3, 4)):
+        search._put(pair)
+    every = search.triples()
+    assert len(every) > 2
+    monkeypatch.setattr(dependence, "_MOST_TRIPLES", 2)
+    assert search.triples() == every  # few columns
+    monkeypatch.setattr(dependence, "_FEW_COLUMNS", 4)
+    assert search.triples() == [(0, 1, 2), (0, 1, 3)]  # with the pairs of `a` and `c`, and of `b` and `d`
