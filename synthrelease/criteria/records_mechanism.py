@@ -29,7 +29,7 @@ from synthrelease.criteria.records import (
     StandardUnits,
     upper_triangle,
 )
-from synthrelease.data.counts import Counts, codes_of, few_rows
+from synthrelease.data.counts import Counts, few_rows
 from synthrelease.data.layout import Layout
 from synthrelease.data.member_counts import atoms_of, cached
 from synthrelease.data.schema import Binning
@@ -48,7 +48,9 @@ MOST_REPLACED = 2**12
 def released_records(table: Counts, columns: RegressionColumns) -> Records:
     """Return the records of a table on released bins, with representative values."""
     present = [columns.transformation.binning(name) for name in columns.names]
-    return records_of_cells(sub_table(table, columns.names, present, columns.wanted), columns.numbers)
+    cells = sub_table(table, columns.names, present, columns.wanted)
+    values = [axis[bins] for axis, bins in zip(columns.numbers, cells.bins, strict=True)]
+    return Records(values=np.column_stack(values), counts=cells.counts)
 
 
 def original_records(table: Counts, columns: RegressionColumns) -> Records:
@@ -84,8 +86,8 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
     return Records(values=np.column_stack(values), counts=rows[occupied])
 
 
-def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> np.ndarray:
-    """Return (n_cells,) counts over the product of the bins `coarser` of `columns`. The bins of the last column vary fastest.
+def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> Counts:
+    """Return the counts over the bins `coarser` of `columns`.
 
     Rows without a value in one of the columns are excluded, and so are bins of missing values.
     """
@@ -93,9 +95,12 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning
         table.layout.index(column): finer.map_to(then) for column, finer, then in zip(columns, present, coarser, strict=True)
     }
     layout = Layout(columns=columns, sizes=tuple(binning.present for binning in coarser))
-    digits = [bins[table.digits(index)] for index, bins in into.items()]
+    digits = [bins[table.bins[index]] for index, bins in into.items()]
     valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
-    return Counts(layout, codes_of(layout, [bins[valued] for bins in digits]), table.counts[valued]).dense()
+    counts = table.counts
+    if not valued.all():
+        digits, counts = [bins[valued] for bins in digits], counts[valued]
+    return Counts.of(layout, digits, counts)
 
 
 def noisy_moments(
