@@ -69,7 +69,7 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
         if not make:
             yield 1
             return
-        raise OutputError(f"{path}: could not be written ({error.strerror}). Nothing was started.") from None
+        raise OutputError(f"Cannot write {path} ({error.strerror}). The rehearsal was not started.") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -257,7 +257,7 @@ class DeskFiles:
             texts = self._as_seen(seen)
             if self._before is None or self._before[0] != seen:
                 raise OutputError(
-                    "There is nothing to undo. This desk has changed no file, or another program has changed a file since."
+                    "There is nothing to undo. Either you changed no file here, or another program changed a file later."
                 )
             old, self._before = self._before[1], None
             replace_files(_contents(texts, old))
@@ -283,8 +283,8 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
     """Raise OutputError when the acceptance file belongs to the extended configuration, because another release uses it."""
     if "acceptance" in file.inherited:
         raise OutputError(
-            f"The acceptance file belongs to {file.base}. Other releases may use it, too. "
-            'A button on the screen "Questions and thresholds" makes a copy for this file alone.'
+            f"The acceptance file is the one of {file.base}, and other releases may use it, too. "
+            'To make a copy for this configuration, use the button on the screen "Questions and thresholds".'
         )
 
 
@@ -736,7 +736,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
     if action == "ask":
         typed = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
         if "query" not in typed:
-            raise ValueError("Expected a question, found none.")
+            raise ValueError("Enter a question.")
         path_of_question = ("intended_queries", len(start.spec.questions))
         return {"configuration": [Edit(path=path_of_question, toml=toml(typed))]}
     if action == "unask" and which in map(str, range(len(start.spec.questions))):
@@ -759,7 +759,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
         try:
             day = datetime.date.fromisoformat(on).isoformat()
         except ValueError:
-            raise ValueError(f"Expected a date such as 2026-11-24, found {on[:40]!r}.") from None
+            raise ValueError(f"The date must be written like 2026-11-24, not {on[:40]!r}.") from None
         agreed = f"{{ by = {toml(by)}, on = {day} }}"
         if not which:
             paths = [("criteria", at, "agreed") for at, criterion in enumerate(start.spec.criteria) if not criterion.agreed]
@@ -818,14 +818,14 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
     """Return the edit of the address and checksum of the program for readers. Two empty fields remove the setting."""
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
-        raise ValueError("Expected the address of the program and its SHA-256, found only one of them or none.")
+        raise ValueError("Enter the address of the program and its SHA-256.")
     return [Edit(path=("card", "program"), toml=toml(typed) if typed else None)]
 
 
 def number(text: str) -> str:
     """Return the text of a number without surrounding blanks. Raises ValueError if the text is no number."""
     if not NUMBER.fullmatch(text.strip()):
-        raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}.")
+        raise ValueError(f"Enter a number such as 12 or 0.5, not {text[:40]!r}.")
     return text.strip()
 
 

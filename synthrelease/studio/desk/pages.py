@@ -178,7 +178,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         *paths, made = write_draft(request)
         configuration, acceptance = (path.read_bytes() for path in paths)
     if made.codelists:
-        raise InputError("The draft needs lists of codes in files of their own. Draft again with `synthrelease init`.")
+        raise InputError("The draft needs separate files for its lists of codes. Draft again with `synthrelease init`.")
     drafted = toml_tables(configuration, files.path)
     without_rules = with_rules = changed(files.path, configuration, list(_own_words(tables, drafted)))
     for edit in _own_rules(tables, drafted):
@@ -668,7 +668,7 @@ class Desk:
             return partial(self._column, action, which, seen, values["value"])
         if (name, control) == ("people", "key"):
             if not values.get("column"):
-                raise ValueError("Choose the column that identifies the person of a row.")
+                raise ValueError("Choose the column that identifies the person to whom a row belongs.")
             return partial(self._column, "key", values["column"], seen, "")
         if (name, control) == ("questions", "important"):
             start, columns = self._shown(), [values[key] for key in ("first", "second", "third") if values.get(key)]
@@ -692,7 +692,7 @@ class Desk:
                 raise Moved("")
             minutes = number(values.get("minutes", ""))
             if not (minutes.isdigit() and 1 <= int(minutes) <= LONGEST_REHEARSAL):
-                raise ValueError(f"Expected whole minutes from 1 to {LONGEST_REHEARSAL}, found {minutes}. Nothing was started.")
+                raise ValueError(f"Enter whole minutes from 1 to {LONGEST_REHEARSAL}, not {minutes}. Nothing was started.")
             self.rehearsals.start(spec, int(minutes))
         elif control in ("stop", "kill"):
             self.rehearsals.stop(at_once=control == "kill")

@@ -52,7 +52,7 @@ class Start:
         InputError : when the codebook cannot be read, or when `config` is not of the form configs/NAME.toml.
         """
         if (config.parent.name, config.suffix) != ("configs", ".toml"):
-            raise InputError(f"{config}: expected a path such as configs/NAME.toml for the draft, found another path.")
+            raise InputError(f"{config}: the path of the draft must have the form configs/NAME.toml.")
         read_codebook(codebook)
         config.parent.mkdir(parents=True, exist_ok=True)
         return cls(config=config, codebook=codebook)

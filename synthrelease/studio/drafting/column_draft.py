@@ -458,17 +458,17 @@ class AskedFor:
         InputError : when both lists are given, when the file lacks a named column, or when no column remains.
         """
         if self.only is not None and self.leave_out:
-            raise InputError("expected --only or --leave-out, found both. Use only one of the two options.")
+            raise InputError("--only and --leave-out cannot be used together. Use only one of the two options.")
         requested, option = (self.leave_out, "--leave-out") if self.only is None else (self.only, "--only")
         if unknown := [name for name in dict.fromkeys(requested) if name not in names]:
-            guesses = "; ".join(f"{name!r}: did you mean {near!r}?" for name in unknown if (near := closest(name, names)))
+            guesses = [f" Did you mean {near!r} by {name!r}?" for name in unknown if (near := closest(name, names))]
             raise InputError(
-                f"{option}: expected columns of the file ({listing(names)}), found {listing(unknown)}."
-                f"{guesses and f' {guesses}'} Put a name with a comma into double quotes."
+                f"{option}: the file has no column {listing(unknown)}. Its columns are {listing(names)}."
+                f"{''.join(guesses)} Put a name with a comma into double quotes."
             )
         stay = [name for name in names if (name in requested) == (self.only is not None)]
         if not stay:
-            raise InputError(f"{option}: expected at least one column to draft, found none.")
+            raise InputError(f"{option} leaves no column for the draft. Keep at least one column.")
         because = "it was excluded" if self.only is None else "--only does not name it"
         return stay, [LeftOut(source=name, because=f"{because} ({option})") for name in names if name not in stay]
 

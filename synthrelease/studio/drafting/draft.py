@@ -156,14 +156,14 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
             if not os.path.lexists(path):
                 path.write_text(schema_text(name), encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"{error.filename or into}: the draft could not be written ({error.strerror}).") from None
+        raise OutputError(f"Cannot write the draft to {error.filename or into} ({error.strerror}).") from None
     return *paths, drafted
 
 
 def _check_free(paths: Iterable[Path]) -> None:
     for path in filter(os.path.lexists, paths):
         done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
-        raise OutputError(f"{path}: this file exists already. {done}")
+        raise OutputError(f"{path} exists already. {done}")
 
 
 @one_thread
@@ -293,10 +293,9 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     """
     # check the request against the header of the file
     name, public, table, key = request.name, request.public, request.table, request.key
-    device = ", which is a device name in Windows" if name.lower() in _WINDOWS_DEVICES else ""
-    if device or not _NAME.fullmatch(name):
-        expected = "a name of letters, digits, - and _ that starts with a letter (the name of both files)"
-        raise InputError(f"expected {expected}, found {name!r}{device}.")
+    if (device := name.lower() in _WINDOWS_DEVICES) or not _NAME.fullmatch(name):
+        why = "Windows uses this name for a device." if device else "Use letters, digits, - and _, and start with a letter."
+        raise InputError(f"The files of the draft cannot have the name {name!r}. {why}")
     selection = AskedFor(only=request.only, leave_out=request.leave_out)
     promise = Promise.of(request.epsilon, pure=request.pure, important=request.important)
     codebook = read_codebook(request.codebook) if request.codebook else Codebook()
@@ -306,18 +305,20 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     names = names_of(public, table, positions)
     unit = None if request.unit is None else UnitAnswer.of(request.unit, names)
     if unknown := [column for column in promise.important if column not in names]:
-        raise InputError(f"--important: expected columns of the file ({listing(names)}), found {unknown[0]!r}.")
+        raise InputError(f"--important: the file has no column {unknown[0]!r}. Its columns are {listing(names)}.")
 
     # the file, and its columns
     voice.say("reading the public file")
     members = None
     if key is not None:
         if unit is not None and unit.key is not None:
-            expected = "`row` with --key (a record is a root, such as a household, with all its members)"
-            raise InputError(f"--unit: expected {expected}, found {request.unit!r}.")
+            raise InputError(
+                f"--unit must be `row` when --key is used, not {request.unit!r}. With --key, a record is a root, such as a "
+                "household, with all its members."
+            )
         file, members = read_members(public, request.members, key, codebook, table, selection)
     elif request.members is not None:
-        raise InputError("--members: expected --key with the name of the column that links both files, found no --key.")
+        raise InputError("--members needs --key, the name of the column that links the two files.")
     else:
         file = read_public_file(public, table, selection, positions)
     voice.say(f"drafting {so_many(len(file.columns), 'column')}")
@@ -337,9 +338,13 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         why = f" ({reasons})" if reasons else ""
         if members is not None:
-            same = f"a column with the same value in all rows of each {key!r}, such as the region of a household"
-            raise InputError(f"{public}: expected {same}, found none{why}. Draft with --unit instead of --key.")
-        raise InputError(f"{public}: expected at least two columns that can be released, found {len(columns)}{why}.")
+            raise InputError(
+                f"{public}: no column that can be released has the same value in all rows of each {key!r}, as the region of a "
+                f"household has{why}. Draft with --unit instead of --key."
+            )
+        raise InputError(
+            f"{public}: a draft needs at least two columns that can be released. The file has {len(columns) or 'none'}{why}."
+        )
     question = ""
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
@@ -347,7 +352,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         columns, dropped = chosen_columns(columns, file.batches(), file.n_rows, promise.important)
         left_out = [*left_out, *dropped]
     if gone := [column for column in left_out if column.source in promise.important]:
-        raise InputError(f"--important: expected columns that can be released, found {gone[0].source!r}: {gone[0].because}.")
+        raise InputError(f"--important: {gone[0].source!r} cannot be released: {gone[0].because}.")
     important = tuple(column.name for column in columns if column.source in promise.important)
     subject = Subject(name=name, file=file, columns=tuple(columns), left_out=tuple(left_out), voice=voice, question=question)
     return replace(subject, unit=unit, promise=replace(promise, important=important), members=members, areas=areas)
@@ -526,7 +531,7 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
     rows = rows_of(subject, spec)
     if not rows.total:
-        raise InputError(f"{subject.file.name}: expected rows without missing values, found a missing value in every row.")
+        raise InputError(f"{subject.file.name}: every row has a missing value. A draft needs rows without missing values.")
     return spec, in_first_bins(rows, spec)
 
 
@@ -633,15 +638,15 @@ def _why(problem: Problem) -> str:
 
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
     """Return the error to raise when no draft of the file can be loaded."""
-    reasons = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
+    reasons = " ".join(f"{problem.path}: {_why(problem)}." for problem in problems[:3])
     if not reasons:
-        return InputError(f"{file.name}: expected at least two columns that can be released, found fewer.")
+        return InputError(f"{file.name}: a draft needs at least two columns that can be released. The file has fewer.")
     if all(problem.path.startswith("criteria") for problem in problems):
         return InputError(
-            f"{file.name}: no criterion could be drafted from {so_many(file.n_rows, 'row')}. Use a public file with more "
-            "rows, or with columns that have fewer different values."
+            f"{file.name}: the file is too small to draft a criterion ({so_many(file.n_rows, 'row')}). Use a public file with "
+            "more rows, or with columns that have fewer different values."
         )
-    return InputError(f"{file.name}: no draft could be made ({reasons}). Leave out the columns that the message names.")
+    return InputError(f"{file.name}: the draft would not be valid. {reasons} Leave out the columns that this message names.")
 
 
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
@@ -711,9 +716,9 @@ def rows_tell_too_little(ground: Ground, off: str) -> InputError:
     """Return the error to raise when the released rows of persons represent all rows less well than independent columns do."""
     key = "KEY" if ground.subject.unit is None else str(ground.subject.unit.key)
     return InputError(
-        f"{ground.subject.file.name}: the released rows of each person represent all rows less well than a table of "
-        f"independent columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows "
-        f"of each person with `--unit {quoted(f'{key}:3')}`, at three times the epsilon of a person."
+        f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
+        f"columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows of each "
+        f"person with `--unit {quoted(f'{key}:3')}`, which triples the epsilon of each person."
     )
 
 
@@ -1068,7 +1073,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     larger.voice.say(f"trying the draft with {areas.chain[-1]} on the public file")
     drafted = {column.name for column in larger.columns}
     if gone := [level.name for level in areas.levels if level.name not in drafted]:
-        raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns, found too few rows to draft it.")
+        raise InputError(f"--areas: the public file has too few rows to draft the column {gone[0]!r}.")
     n_bins = dict(zip(ground.table.layout.columns, ground.table.layout.sizes, strict=True))
     noise, n_rows = larger.promise.purse(whole.choices.limit).kind, round(ground.table.total)
     tables = ground.race.terms(whole.raced.told)

@@ -125,11 +125,11 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     path = checked_path(config)
     old = path.read_bytes()
     if load_spec(path).digest != spec.digest:
-        raise OutputError(f"{path}: the file has changed since the rehearsal. Nothing was adopted. Rehearse the file again.")
+        raise OutputError(f"{path} has changed since the rehearsal. Nothing was adopted. Rehearse the file again.")
     new = changed(path, old, list(_edits(path, chosen)))
     loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
-        raise OutputError(f"{path}: this plan and the rehearsed plan cost different epsilons. Nothing was adopted.")
+        raise OutputError(f"{path}: the changed plan costs another epsilon than the rehearsed plan. Nothing was adopted.")
     loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (old, new)})
@@ -163,7 +163,7 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
     spec = load_spec(checked_path(config))
     proposal = cheaper_plan(spec, shortlist)
     if proposal is None or proposal.nothing_high is None:
-        raise OutputError(f"{shortlist}: expected a confirmed plan that costs less, found none. Nothing was adopted.")
+        raise OutputError(f"{shortlist} contains no confirmed plan that costs less. Nothing was adopted.")
     rounds = tomllib.loads(proposal.lines, parse_float=Decimal)["selection"]["rounds"]
     law = FiniteLaw(atoms=tuple((int(n), Fraction(share)) for n, share in rounds.items()))
     changed_spec = with_law(spec, proposal.generation, law)
@@ -190,7 +190,7 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
     if not lost:
         return acceptance, ()
     if shared := [*_shared(path, acceptance, True)]:
-        raise InputError(f"{acceptance}: expected the criteria of one configuration. {shared[0]}.")
+        raise InputError(f"{acceptance}: another configuration uses these criteria. {shared[0]}. Nothing was written.")
     pairs, edits = ("not_promised", "pairs"), list[Edit]()
     if "pairs" in read_toml(acceptance).get("not_promised", {}):  # one by one, so that the list keeps its comments
         edits += [Edit(path=(*pairs, at), toml=toml(pair)) for at, pair in enumerate(lost, len(spec.not_promised.pairs))]
@@ -296,7 +296,9 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
         if name not in spec.schema.by_name:
             near = closest(name, spec.schema.names)
             guess = f" Did you mean {near!r}?" if near else ""
-            raise InputError(f"{path}: expected columns of the release ({listing(spec.schema.names)}), found {name!r}.{guess}")
+            raise InputError(
+                f"{path}: the release has no column {name!r}. Its columns are {listing(spec.schema.names)}.{guess}"
+            )
 
     # find everything that names the columns, and decisions that the steward must make first
     file = read_configuration(path)
@@ -306,15 +308,15 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     inherited = [edit for edit in references.of_configuration if file.file_of(dotted(edit.path)) == file.base]
     copied = list(dict.fromkeys(str(edit.path[0]) for edit in inherited if take_over and edit.path[0] in file.inherited))
     undecided = references.undecided + [
-        f"{dotted(edit.path)} is in {file.base}, which this configuration extends. Leave the column out there"
+        f"{dotted(edit.path)} is in {file.base}, which this configuration extends. Leave the column out in that file"
         for edit in inherited
         if edit.path[0] not in copied
     ]
     undecided += _shared(path, acceptance_path, bool(references.of_acceptance))
     if undecided:
         raise InputError(
-            f"{path}: {listing(gone)} cannot be left out before you decide these points. Nothing was "
-            "written.\n" + "\n".join(f"- {text}." for text in dict.fromkeys(undecided))
+            f"{path}: decide these points before you leave out {listing(gone)}. Nothing was written.\n"
+            + "\n".join(f"- {text}." for text in dict.fromkeys(undecided))
         )
 
     # load the changed files before writing; write the acceptance file first, because it still fits the old configuration
@@ -487,7 +489,7 @@ class _References:
             tables = self.tables["columns"].items()
             names = {name for name, table in tables if source in (table.get("source", name), table.get("minus"))}
             if names and names <= self.gone:
-                why = f"unit.first_by orders by {source!r}, which no column would use"
+                why = f"unit.first_by orders rows by {source!r}, but no column that remains is made from {source!r}"
                 self.undecided.append(f"{why}. Change the setting first")
         for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
@@ -666,8 +668,9 @@ def with_limits(
     low, high = column.bounds or (-math.inf, math.inf)
     wrong = [limit for limit in new if not low < limit <= high or (whole and limit != int(limit))]
     if wrong or not new:
-        expected = f"limits that are {'whole numbers' if whole else 'numbers'} above {low:.12g} and at most {high:.12g}"
-        raise ValueError(f"Expected {expected}, found {', '.join(f'{limit:.12g}' for limit in wrong) or 'none'}.")
+        needed = f"Limits must be {'whole numbers' if whole else 'numbers'} above {low:.12g} and at most {high:.12g}"
+        given = f", not {', '.join(f'{limit:.12g}' for limit in wrong)}" if wrong else ". Enter at least one limit"
+        raise ValueError(f"{needed}{given}.")
     pairs = zip(old[alternative], new, strict=False) if len(old[alternative]) == len(new) else ()
     moved = {a: b for a, b in pairs if a != b}
     every = {name: new if name == alternative else _moved(limits, moved) for name, limits in old.items()}
@@ -770,7 +773,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
     old = path.read_bytes()
     file = read_configuration(path, old)
     if "columns" in file.inherited:
-        raise InputError(f"{path}: expected [columns] in this file, found it in {file.base}. Use `numbers` on that file.")
+        raise InputError(f"{path} inherits the table [columns] from {file.base}. Use `numbers` on that file.")
     stale = list(_stale_numbers(file.tables))
     current = changed(path, old, stale)
     spec = load_changed(path, current)
@@ -881,7 +884,8 @@ def criterion_edits(
     names = list(dict.fromkeys(name for name in columns if name))
     unknown = [name for name in names if name not in spec.schema.by_name]
     if kind not in ASKED_FOR or unknown or not names:
-        raise ValueError(f"Expected a kind of criterion and columns of the release, found {', '.join(unknown) or 'none'}.")
+        wrong = f", not {', '.join(unknown)}" if unknown else ""
+        raise ValueError(f"Choose a kind of criterion and at least one column of the release{wrong}.")
     settings = _settings(spec, kind, [spec.schema[name] for name in names], value)
     lines = {key: toml(text) for key, text in {"name": _name(spec, kind, names), "kind": kind, **settings}.items()}
     lines |= {"threshold": threshold, "epsilon": epsilon} | ({"reason": toml(reason)} if reason else {})
@@ -905,7 +909,7 @@ def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: st
     if "tables" in fields:
         return {"tables": [":".join(names)]}
     if "range" in fields and first.bounds is None:
-        raise ValueError(f"Expected a column of numbers, found {first.name}, which has no numbers.")
+        raise ValueError(f"{first.name} has no numbers. Choose a column of numbers.")
     margins = [float(getattr(criterion, "size_margin", 0)) for criterion in spec.criteria]
     usual = {"range": list(first.bounds or ()), "size_margin": max(margins) or MARGIN, "bins": [value], "within": 1}
     settings: dict[str, object] = {"column": first.name} | ({"by": names[1:]} if names[1:] else {})
@@ -967,7 +971,7 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
         reason = next((gone.because for gone in left_out if gone.source == source), "the values have another type")
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
-        raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own. Draft again with `init`.")
+        raise InputError(f"{source!r} has {len(column.codes)} codes, which need a separate file. Draft again with `init`.")
     settings = column_settings("", column)
     alternatives = {key.partition(".")[2]: settings.pop(key) for key in [*settings] if key.startswith("alternatives.")}
     return settings | ({"alternatives": alternatives} if alternatives else {}) | {"source": source}
@@ -997,9 +1001,9 @@ def bring_back(
     InputError : when the column is already released, when it is a key, or when its values cannot be of this kind.
     """
     if source not in file.columns or any(source in column.sources for column in spec.schema.columns):
-        raise InputError(f"expected a column of the public file that is left out, found {source!r}.")
+        raise InputError(f"{source!r} is not a column of the public file that the release leaves out.")
     if source == spec.unit.key:
-        raise InputError(f"{source!r} identifies the person of a row, so it is never released.")
+        raise InputError(f"{source!r} identifies the person to whom a row belongs, so it is never released.")
     settings = column_as(file, source, kind)
     name = plain_name(source, spec.schema.names)
     if name == source:

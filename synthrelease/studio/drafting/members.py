@@ -115,7 +115,7 @@ def read_members(
     file = own_file or roots
     for table_, option in ((roots, "--from"), *(((file, "--members"),) if own_file else ())):
         if key not in table_.columns:
-            raise InputError(f"{option}: expected the column {key!r} (--key) in {table_.name}, found no such column.")
+            raise InputError(f"{option}: {table_.name} has no column {key!r}, which --key names.")
     roots, file = _written_alike(roots, file)
     selection = AskedFor(only=wanted.only and (*wanted.only, key), leave_out=wanted.leave_out)
     names, _ = selection.of(list(dict.fromkeys([*roots.columns, *file.columns])))
@@ -129,7 +129,9 @@ def read_members(
         of_roots = [name for name in of_roots if name in constant]
         of_members = [key, *(name for name in of_members if name not in constant)]
     if len(of_members) < 2:
-        raise InputError(f"{file.name}: expected a column that varies among rows with the same {key!r}, found none.")
+        raise InputError(
+            f"{file.name} has no column that differs between rows with the same {key!r}. Members need such a column."
+        )
 
     # the number of members of each root, and the column that orders them
     sizes = times[(times > 0) & are_keys]
@@ -162,7 +164,7 @@ def read_members(
     )
     if not draft.columns:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in draft.left_out)
-        raise InputError(f"{file.name}: expected a column of members that can be released, found none ({reasons}).")
+        raise InputError(f"{file.name}: no column of members can be released ({reasons}).")
     of_both = {name: roots.columns[name] for name in dict.fromkeys([key, *of_roots])}
     policy = roots.input.model_copy(update={"table": table})
     return replace(roots, columns=of_both, source=draft.source, input=policy), draft
@@ -180,7 +182,10 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
     if (again := members.read_with(roots.input)) is not None:
         return roots, again
     ways = [f"{file.input.delimiter!r}, {file.input.encoding} and {file.input.decimal!r}" for file in (roots, members)]
-    raise InputError(f"--members: expected {members.name} in the form of {roots.name}, found {ways[1]} instead of {ways[0]}.")
+    raise InputError(
+        f"--members: both files must have the same delimiter, encoding and decimal mark. {roots.name} has {ways[0]}, but "
+        f"{members.name} has {ways[1]}."
+    )
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:

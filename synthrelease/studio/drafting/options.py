@@ -134,7 +134,10 @@ class AreasDraft:
         for source in sources[:-1]:
             if source not in drafted or not _may_be_level(drafted[source]):
                 usable = listing(name for name, column in drafted.items() if _may_be_level(column))
-                raise InputError(f"--areas: expected columns with at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
+                raise InputError(
+                    f"--areas: {source!r} cannot be a column of larger areas. Such a column needs codes or names of at most "
+                    f"{_MOST_GROUPS} areas. The columns that can be used: {usable or 'none'}."
+                )
         rows, labels, areas = every_row(file, sources), dict[str, dict[str, str]](), dict[str, np.ndarray]()
         for source, (texts, codes) in rows.items():
             drafted_codes = drafted[source].codes if source != sources[-1] else {}
@@ -143,14 +146,17 @@ class AreasDraft:
             areas[source] = np.array([code if text in known else -1 for code, text in enumerate(texts)])[codes]
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
-                raise InputError(f"--areas: expected each {lower!r} in one {upper!r}, found several. Name the largest first.")
+                raise InputError(
+                    f"--areas: each {lower!r} must lie in one {upper!r}, but some lie in several. List the columns from the "
+                    "largest areas to the smallest."
+                )
         column = draft_codes(answers, [draft.name for draft in columns], "", apart=True)
         smallest, levels = areas[sources[-1]], {}
         for source in sources[:-1]:
             pairs = np.unique(np.stack([smallest, areas[source]])[:, (smallest >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
             home = {rows[sources[-1]][0][at]: labels[source][rows[source][0][upper_code]] for at, upper_code in pairs}
             if lost := [code for code in column.codes if code not in home]:
-                raise InputError(f"--areas: expected an area of {source!r} for every code, found none for {lost[0]!r}.")
+                raise InputError(f"--areas: no row shows in which {source!r} the area {lost[0]!r} lies.")
             levels[drafted[source].name] = {code: home[code] for code in column.codes}
         column = replace(column, kind="code", levels=levels, remark=f"{len(answers.texts)} areas in the public file")
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
@@ -287,9 +293,9 @@ def areas_asked(request: str, file: PublicFile) -> list[str]:
     """
     sources = [source.strip() for source in request.split(WITHIN)]
     if unknown := [source for source in sources if source not in file.columns]:
-        raise InputError(f"--areas: expected columns of the file ({listing(file.columns)}), found {unknown[0]!r}.")
+        raise InputError(f"--areas: the file has no column {unknown[0]!r}. Its columns are {listing(file.columns)}.")
     if not 2 <= len(set(sources)) == len(sources):
-        raise InputError(f"--areas: expected different columns, such as 'region > municipality', found {request!r}.")
+        raise InputError(f"--areas must name at least two different columns, such as 'region > municipality', not {request!r}.")
     return sources
 
 
@@ -515,9 +521,12 @@ class UnitAnswer:
             guess = closest(key, names)
             meant = f" Did you mean {guess!r}?" if guess else ""
             found = without_secrets(repr(key), [key])
-            raise InputError(f"--unit: expected `row`, or a column of the file ({listing(names)}), found {found}.{meant}")
+            raise InputError(f"--unit must be `row` or a column of the file ({listing(names)}), not {found}.{meant}")
         if not (n_rows.isascii() and n_rows.isdigit() and 1 <= int(n_rows[:9]) <= MOST_ROWS):
-            raise InputError(f"--unit: expected 1 to {MOST_ROWS} rows of each person after {key + ':'!r}, found {n_rows!r}.")
+            raise InputError(
+                f"--unit: the number of rows of each person, after {key + ':'!r}, must be a whole number from 1 to "
+                f"{MOST_ROWS}, not {n_rows!r}."
+            )
         return cls(key=key, records=int(n_rows))
 
     def ordered(
@@ -543,7 +552,10 @@ class UnitAnswer:
         rows = every_row(file, tuple(file.columns), self.key)
         keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
-            raise InputError(f"--unit: expected a key of {FEWEST_PERSONS} persons or more, found {self.key!r} with {n}.")
+            raise InputError(
+                f"--unit: {self.key!r} has only {so_many(n, 'different value')}, so it cannot identify persons. A key needs at "
+                f"least {FEWEST_PERSONS} different values."
+            )
         times = {key: often for key, often in zip(keys, np.bincount(every, minlength=len(keys)).tolist(), strict=True) if key}
         said = tuple(text for text in times if text in declared)
         suspected = missing_keys({text: often for text, often in times.items() if text not in declared})

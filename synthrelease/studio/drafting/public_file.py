@@ -58,8 +58,8 @@ _HEAD = 12  # The number of lines at the start of a file that are examined to fi
 _POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 _ONE_COLUMN = (
-    "expected columns with a comma, semicolon, tab or bar between them, found lines without one. For a fixed-width file, pass "
-    "its DDI codebook (XML) to --codebook, or convert the file to CSV with a header first."
+    "The columns of the file are not separated by a comma, semicolon, tab or bar. For a fixed-width file, pass its DDI "
+    "codebook (XML) to --codebook, or convert the file to CSV with a header first."
 )
 MAX_TEXTS = 1_000_000
 """The largest number of different texts of one column. A column with more texts cannot be released."""
@@ -190,16 +190,15 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
             for code in np.argsort(first_rows)[: np.count_nonzero(times)].tolist():
                 columns[name][texts.texts[code]] += int(times[code])
             if len(columns[name]) > MAX_TEXTS:
-                raise InputError(f"column {name!r}: expected at most {MAX_TEXTS:,} different texts, found more. Leave it out.")
+                raise InputError(f"column {name!r} has more than {MAX_TEXTS:,} different values. Leave the column out.")
         rows += len(batch[names[0]].codes)
     if not rows:
-        raise InputError("expected a header and rows, found no rows.")
+        raise InputError("The file has no rows below its header.")
     again = [name for name, texts in columns.items() if name in texts and len([*filter(None, texts)]) > 1]
     if 2 * sum(not NUMBER.fullmatch(name) for name in again) > len(names) > 1:
-        why = (
-            "found the header again in the rows below. Delete each row that repeats the header. If there is no header, add one"
+        raise InputError(
+            "The rows below the header repeat it. Delete each row that repeats the header. If the file has no header, add one."
         )
-        raise InputError(f"expected one header, {why}.")
     with_comma = _with_comma(columns)
     if with_comma:
         policy = policy.model_copy(update={"decimal": ","})
@@ -229,7 +228,7 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
     doubled = {name: because.format(count) for name, count in times.items() if name and count > 1}
     misnamed += [LeftOut(source=name, because=why) for name, why in doubled.items()]
     if not names:
-        raise InputError("expected a header with different names, found no name that occurs once.")
+        raise InputError("Every name in the header is empty or occurs more than once. Give each column its own name.")
     return names, misnamed
 
 
@@ -310,19 +309,20 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
     header, *others = [_fields(line, delimiter) for line in lines]
     names, rows = [field.strip() for field in header], [row for row in others if len(row) == len(header)]
     if "\n" in "".join(header):
-        raise InputError("expected all names in one line, found an open quote. Write names without line breaks.")
+        raise InputError("The header is longer than one line, or a quote in it is not closed. Write names without line breaks.")
     widths = [{len(_fields(line, mark)) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 2 else []
     unnamed = [text for name, text in zip(names, *rows[:1], strict=False) if text and not name] if rows else []
     title = len(names) == 1 and any(min(width) > 1 for width in widths)
     if title or len(unnamed) > 1 or lines[0].lower().startswith("sep=") or holds_controls(lines[0].encode(errors="replace")):
-        found = "found another line. Delete the lines above the names, and name every column"
-        raise InputError(f"expected the names of all columns in the first line, {found}.")
+        raise InputError(
+            "The first line does not give the name of each column. Delete the lines above the names, and name every column."
+        )
     if any("ImportId" in line for line in lines[1:3]):
-        raise InputError("expected rows below the names, found labels of Qualtrics. Delete the second and the third line.")
+        raise InputError("The lines below the header are labels of Qualtrics, not rows. Delete the second and the third line.")
     if any(re.search(r"\S {3}", name) for name in names):
         raise InputError(_ONE_COLUMN)
     if _is_row(names, rows):
-        raise InputError("expected names of columns in the first line, found values, perhaps a row. Add a header.")
+        raise InputError("The first line seems to be a row of values. Add a header with the names of the columns.")
     return names
 
 

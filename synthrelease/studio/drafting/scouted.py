@@ -79,8 +79,10 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     document, content = read_scout(folder)
     figure = document.dependence
     if figure.value <= 3 * document.dependence_deviation:
-        found = f"a distance from independence of {figure.value:.2g}, which is within the noise"
-        raise InputError(f"{folder}: expected columns that depend on one another, found {found}.")
+        raise InputError(
+            f"{folder}: the scout shows no association between the columns. Their distance from independence, "
+            f"{figure.value:.2g}, is within the noise."
+        )
     bins = document.bins()
     # of names, such as those of persons, hardly any is frequent
     named = [part for part in document.columns if part.kind == "texts"]
@@ -92,7 +94,9 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         or (drafted.gaps > 5 * document.deviation and (drafted.column.kind == "number" or drafted.column.missing))
     ]
     if len(kept) < 2:
-        raise InputError(f"{folder}: expected at least two columns with at least two bins, found {len(kept)}.")
+        raise InputError(
+            f"{folder}: a draft needs at least two columns with two or more bins. The scout has {len(kept) or 'none'}."
+        )
     names = dict[str, str]()
     for drafted in kept:
         names[drafted.column.name] = plain_name(drafted.column.name, names.values())
@@ -108,7 +112,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except FileExistsError:
-            raise OutputError(f"{path}: this file exists already. Nothing was overwritten.") from None
+            raise OutputError(f"{path} exists already. Nothing was overwritten.") from None
     became = tuple(
         (
             drafted.column.name,

@@ -84,7 +84,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
             del value_at(expected, edit.path[:-2])[edit.path[-2]]  # a list of tables without a table has no header left
         result = _without_table(result, edit.path) if edit.toml is None else _with_key(result, edit)
     if _tables(result) != expected:
-        raise ValueError("a layout that cannot be edited line by line")
+        raise ValueError("the file cannot be edited line by line")
     return result
 
 
@@ -254,7 +254,7 @@ def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
     try:
         return written_as(content, edited(text_of(content), edits))
     except ValueError as error:
-        raise OutputError(f"{path}: could not be changed ({error}). Nothing was written. Make the change by hand.") from None
+        raise OutputError(f"Cannot edit {path} ({error}). Nothing was written. Make the change by hand.") from None
 
 
 def text_of(content: bytes) -> str:
@@ -314,7 +314,7 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
     try:
         for path, (old, new_content) in real.items():
             if path.read_bytes() != old:
-                raise OutputError(f"{path}: the file has changed while the command ran. Nothing was written. Run it again.")
+                raise OutputError(f"{path} changed while the command was running. Nothing was written. Run the command again.")
             ready[path] = path.with_name(f".{path.name}.new")
             with ready[path].open("wb") as file:
                 file.write(new_content)
@@ -327,7 +327,7 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
     except OSError as error:
         for path in replaced:
             path.write_bytes(real[path][0])
-        raise OutputError(f"{error.filename}: could not be written ({error.strerror}). Nothing was changed.") from None
+        raise OutputError(f"Cannot write {error.filename} ({error.strerror}). Nothing was changed.") from None
     finally:
         for new in ready.values():
             with suppress(OSError):
@@ -418,6 +418,9 @@ def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edi
     names = (file.path.name, f"{file.path.stem}-acceptance.toml")
     path = next((path for path in map(acceptance.with_name, names) if not path.exists()), None)
     if path is None:
-        raise OutputError(f"{acceptance.parent}: expected a free name for a copy of the criteria, found {' and '.join(names)}.")
+        raise OutputError(
+            f"{acceptance.parent} already contains {' and '.join(names)}. Rename one of the two files, so that a copy of the "
+            "criteria can have its name."
+        )
     relative = Path(os.path.relpath(path, file.path.parent)).as_posix()
     return path, Edit(path=("acceptance",), toml=toml(relative))

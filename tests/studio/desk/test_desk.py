@@ -365,7 +365,7 @@ def test_what_is_typed_is_there_after_an_error_a_reload_and_another_button(opene
     answer = sent(opened, "columns", "save=", form)
     assert answer.status_code == 422
     page = html.unescape(answer.text)
-    assert page.count("Expected a number such as 12 or 0.5, found 'twelve'.") == 2  # on top, and beside the field
+    assert page.count("Enter a number such as 12 or 0.5, not 'twelve'.") == 2  # on top, and beside the field
     assert opened.bytes() == before
     assert sent(opened, "columns", "kind:nobody=name", typed(opened, "columns")).status_code == 422
     for place in ("numbers:nobody=", "leave:nobody="):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import socket
 from collections import Counter
 from dataclasses import replace
@@ -193,7 +194,7 @@ def test_under_extends_thresholds_are_changed_in_a_copy(child: Child) -> None:
     base, acceptance = child.base.read_bytes(), child.texts()[1]
     answer = child.post("questions", "criterion", **CRITERION)
     assert answer.status_code == 422
-    assert "makes a copy for this file alone" in answer.text
+    assert "To make a copy for this configuration, use the button" in answer.text
     assert child.post("questions", "own").status_code == 303
     own = child.config.with_name("child-acceptance.toml")
     assert own.read_text(encoding="utf-8") == acceptance
@@ -246,7 +247,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(coins: Coin
     )
     answer = coins.post("budget", "generation", value="3")
     assert answer.status_code == 422
-    assert "could not be written (Permission denied). Nothing was changed." in html.unescape(answer.text)
+    assert re.search(r"Cannot write \S+ \(Permission denied\)\. Nothing was changed\.", html.unescape(answer.text))
     assert coins.texts() == before
 
 

@@ -84,7 +84,7 @@ def test_the_answer_drafts_all_areas_in_their_levels(tmp_path: Path) -> None:
     ("asked", "told"),
     [
         ("town > region", "at most 200 areas"),
-        ("region > village", "columns of the file"),
+        ("region > village", "the file has no column 'village'"),
         ("town", "different columns"),
         ("age > town", "at most 200 areas"),
     ],
@@ -95,7 +95,7 @@ def test_what_is_no_answer(asked: str, told: str, tmp_path: Path) -> None:
 
 
 def test_areas_that_do_not_lie_within_one_another_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found several"):
+    with pytest.raises(InputError, match="some lie in several"):
         draft("towns", register(tmp_path / "people.csv", wandering=True), unit="row", areas=ASKED)
 
 

@@ -61,13 +61,13 @@ def test_it_is_released_measured_and_named_where_it_has_to_be(config: Path, publ
 def test_what_is_released_or_says_whose_row_it_is_or_is_no_number_is_refused(config: Path, public: PublicFile) -> None:
     spec, tables = load_spec(config), tomllib.loads(config.read_text(encoding="utf-8"))
     for source, kind, why in (
-        ("face", "name", "left out"),
-        ("nobody", "name", "left out"),
+        ("face", "name", "that the release leaves out"),
+        ("nobody", "name", "that the release leaves out"),
         ("mint", "number", "cannot be read"),
     ):
         with pytest.raises(InputError, match=why):
             bring_back(spec, tables, {"criteria": []}, public, source, kind)
     text = config.read_text(encoding="utf-8") + '\n[unit]\nkey = "mint"\nrecords_per_person = 1\n'
     config.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="identifies the person of a row"):
+    with pytest.raises(InputError, match="identifies the person to whom a row belongs"):
         bring_back(load_spec(config), tables, {"criteria": []}, public, "mint", "name")

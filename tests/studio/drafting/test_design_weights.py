@@ -135,7 +135,9 @@ def test_what_a_whole_draft_cannot_be_is_told_of_the_file(tmp_path: Path, monkey
         raise SpecError([Problem(file="configs/register.toml", path="rules.0", expected="a rule", found="none")])
 
     monkeypatch.setattr(sys.modules["synthrelease.studio.drafting.draft"], "suggested_rules", refused)
-    with pytest.raises(InputError, match="public.csv: no draft could be made .rules.0: expected a rule, found none") as raised:
+    with pytest.raises(
+        InputError, match="public.csv: the draft would not be valid. rules.0: expected a rule, found none"
+    ) as raised:
         drafted("weight", STAYS, tmp_path)
     assert "toml" not in str(raised.value)
 

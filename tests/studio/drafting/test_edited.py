@@ -106,7 +106,7 @@ def test_files_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
     one, two = tmp_path / "one.toml", tmp_path / "two.toml"
     one.write_bytes(b"1")
     two.write_bytes(b"2")
-    with pytest.raises(OutputError, match="the file has changed while"):
+    with pytest.raises(OutputError, match="changed while the command was running"):
         replace_files({one: (b"1", b"new"), two: (b"not what it was", b"new")})
     assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
     (tmp_path / ".two.toml.new").mkdir()  # cannot be written

@@ -332,7 +332,7 @@ def test_rows_of_persons_that_differ_little_are_not_said_to_have_ten_instead_of_
 
 
 def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:
-    with pytest.raises(InputError, match="found 'patiens'. Did you mean 'patient'"):
+    with pytest.raises(InputError, match="not 'patiens'. Did you mean 'patient'"):
         UnitAnswer.of("patiens:3", ["patient", "day"])
     with pytest.raises(InputError) as told:
         UnitAnswer.of("postgresql://u:secret@server/db:3", ["patient", "day"])

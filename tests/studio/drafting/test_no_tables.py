@@ -42,10 +42,13 @@ NO_TABLES = {
     "fixed width": (FIXED.encode(), "fixed-width"),
     "fixed width with commas": (FIXED.replace(" 2", ", 2").encode(), "fixed-width"),
     "spaces": (people(" ").encode(), "fixed-width"),
-    "no header": (people(header=None).encode(), "perhaps a row"),
-    "no header, semicolons": (people(";", None).encode(), "perhaps a row"),
-    "no header, codes": ("".join(f"{row[-1]},{row[0]},{n}\n" for n, row in enumerate(PEOPLE)).encode(), "perhaps a row"),
-    "every row the same": (b"Annegret,Annegret\n" * 300, "different names"),
+    "no header": (people(header=None).encode(), "seems to be a row of values"),
+    "no header, semicolons": (people(";", None).encode(), "seems to be a row of values"),
+    "no header, codes": (
+        "".join(f"{row[-1]},{row[0]},{n}\n" for n, row in enumerate(PEOPLE)).encode(),
+        "seems to be a row of values",
+    ),
+    "every row the same": (b"Annegret,Annegret\n" * 300, "its own name"),
     "two headers": (f"person,,money,,\n{people()}".encode(), "name every column"),
     "joined files": ((people() + people()).encode(), "repeats the header"),
     "JSON": (json.dumps([dict(zip("abc", row, strict=False)) for row in PEOPLE]).encode(), "JSON"),
@@ -122,7 +125,7 @@ def test_a_first_line_is_a_header_unless_the_rows_below_look_like_it(
     if first in HEADERS:
         assert list(read_public_file(path).columns) == first.split(",")
     else:
-        with pytest.raises(InputError, match="perhaps a row|If there is no header, add one"):
+        with pytest.raises(InputError, match="seems to be a row of values|If the file has no header, add one"):
             read_public_file(path)
 
 

@@ -303,7 +303,8 @@ def test_rows_of_persons_that_are_worse_than_independent_columns_are_no_draft(tm
     table = pd.DataFrame({"person": np.repeat(np.arange(1_500), times), **states})
     table.to_csv(tmp_path / "panel.csv", index=False)
     with pytest.raises(
-        InputError, match=r"less well than a table of independent columns does\. .* differ most .*`--unit person:3`"
+        InputError,
+        match=r"resemble all rows less than a table of independent columns does\. .* differ most .*`--unit person:3`",
     ):
         write_draft("panel", tmp_path / "panel.csv", tmp_path, unit="person")
 
