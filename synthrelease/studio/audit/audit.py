@@ -209,7 +209,7 @@ def run_audit(
 
     result = AuditResult(sensitivities=tuple(sensitivities), laws=tuple(laws), losses=tuple(audit_losses(losses, progress)))
     if result == AuditResult():
-        raise InputError(f"--only {scope.text}: expected a part of the name of a case or an enumeration, found no such name.")
+        raise InputError(f"--only {scope.text}: no case and no enumeration has this text in its name.")
     return result
 
 

@@ -238,7 +238,9 @@ class CodeFigures:
             epsilon, sensitivities = self._score(privates, candidate)
         scales = set(self.entropy.scales)
         if len(sensitivities) != 1 or len(scales) != 1 or len(self.entropy.values) != len(privates):
-            raise ValueError(f"{self.criterion.name}: expected one value and one public sensitivity for all private tables")
+            raise ValueError(
+                f"{self.criterion.name}: each private table must have one value, and all must have the same public sensitivity"
+            )
         steps = np.concatenate(self.entropy.values)
         (bound,), (scale,) = sensitivities, scales
         grid = noise_grid(bound).step if bound else np.nan
@@ -251,7 +253,7 @@ class CodeFigures:
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
         query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for every private table
         if isinstance(query, Query) and not query.sensitivity > 0:
-            raise ValueError(f"{self.sweep.name}: expected a sensitivity above 0 for any table, found {query.sensitivity}")
+            raise ValueError(f"{self.sweep.name}: the sensitivity must be above 0 for any table, but it is {query.sensitivity}")
         scores = [self.criterion.answer(private.with_plan(charges), query) for private in privates]
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 

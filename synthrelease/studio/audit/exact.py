@@ -152,7 +152,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
     """Return the values of the root in a cell of the wide table, and the values of each of its members, all by column."""
     if world.linked is None:
-        raise ValueError("expected a world of roots with members")
+        raise ValueError("the world has no roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
     number = int(bins[world.linked.size]) + world.linked.least
     high = {name: size - 1 for name, size in zip(world.layout.columns, world.layout.sizes, strict=True)}

@@ -78,7 +78,7 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
     if mechanism == "exponential":
         return exponents - np.log(np.exp(exponents).sum())
     if len(losses) >= 2 * _NODES:
-        raise ValueError(f"expected fewer than {2 * _NODES} candidates, found {len(losses)}")
+        raise ValueError(f"the exact distribution needs fewer than {2 * _NODES} candidates, not {len(losses)}")
     # in random order, the first candidate whose coin shows heads is chosen; for candidate i, this has the probability
     # w_i * (integral over t from 0 to 1 of the product over j != i of 1 - t w_j)
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -274,7 +274,7 @@ def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
         return float((question.log_shares() - counterpart.log_shares()).max())
     change = np.abs(question.values - counterpart.values)
     if kind == "gaussian":
-        raise ValueError("expected noise of a pure mechanism, found Gaussian noise, which has no worst answer")
+        raise ValueError("Gaussian noise has no worst answer. Only a pure mechanism has one")
     return float(change.sum() / law) if kind == "laplace" else float(change.max() * law)
 
 

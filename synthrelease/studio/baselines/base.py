@@ -274,9 +274,11 @@ class CauchyNoise:
 
     def __post_init__(self) -> None:
         if not self.gamma >= LEAST_GAMMA:
-            raise ValueError(f"expected a gamma of at least 2, found {self.gamma:.4g}: heavier tails exceed the epsilon")
+            raise ValueError(
+                f"gamma must be at least 2, not {self.gamma:.4g}, because noise with heavier tails exceeds the epsilon"
+            )
         if not (self.alpha > 0 and self.beta > 0):
-            raise ValueError("expected an alpha and a beta above 0")
+            raise ValueError("alpha and beta must be above 0")
 
     @classmethod
     def printed(cls, epsilon: float, beta: float) -> CauchyNoise:
@@ -356,15 +358,17 @@ class MatrixMask:
     def __post_init__(self) -> None:
         pi = self.pi
         if pi.ndim != 2 or pi.shape[0] != pi.shape[1]:
-            raise ValueError(f"expected a square matrix of probabilities, found a matrix of shape {pi.shape}.")
+            raise ValueError(f"the matrix of probabilities must be square, but its shape is {pi.shape}")
         if not ((pi >= 0).all() and np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)):
-            raise ValueError("expected probabilities of masked values given the true one, in columns that sum to 1.")
+            raise ValueError(
+                "each column of the matrix must contain the probabilities of the masked values of a true value, which sum to 1"
+            )
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
         """Return a mask that keeps the bin with this probability, and otherwise draws one of the other bins uniformly."""
         if not 0 <= share <= 1:
-            raise ValueError(f"expected a probability, found {share}.")
+            raise ValueError(f"{share} is not a probability")
         if n_bins == 1:
             return cls(np.ones((1, 1)))
         pi = np.full((n_bins, n_bins), (1 - share) / (n_bins - 1))
@@ -418,7 +422,9 @@ class OrderedMask:
 
     def __post_init__(self) -> None:
         if not (self.present >= 1 and 0 < self.sd < math.inf and 0 <= self.kept <= 1):
-            raise ValueError("expected at least one bin of values, a standard deviation above 0 and a probability.")
+            raise ValueError(
+                "the mask needs at least one bin of values, a standard deviation above 0, and a probability from 0 to 1"
+            )
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Return the masked values W. NaN stands for a value that is reported as missing. For a missing value that is

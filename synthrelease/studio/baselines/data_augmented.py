@@ -69,7 +69,7 @@ class DataAugmented:
 
     def __post_init__(self) -> None:
         if not self.predictors:
-            raise ValueError("expected at least one column to draw, found none.")
+            raise ValueError("the model needs at least one column to draw")
 
     @cached_property
     def _rows(self) -> list[np.ndarray]:

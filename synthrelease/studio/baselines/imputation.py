@@ -42,11 +42,11 @@ class GappedTable:
 
     def __post_init__(self) -> None:
         if not len(self.cells) == len(self.labels) == len(self.values):
-            raise ValueError("expected a cell, a label and a value for each record")
+            raise ValueError("each record needs a cell, a label and a value")
         if len(np.unique(self.labels)) < len(self.labels):
-            raise ValueError("expected a different label for each record")
+            raise ValueError("two records have the same label")
         if np.isinf(self.values).any():
-            raise ValueError("expected finite values, or NaN where one is missing")
+            raise ValueError("a value is infinite. Use NaN for a missing value")
 
     @property
     def gaps(self) -> np.ndarray:
@@ -74,9 +74,9 @@ class NearestNeighbours:
         if self.order.shape != (len(cells), len(cells)) or not np.array_equal(
             np.sort(self.order, axis=1), np.tile(cells, (len(cells), 1))
         ):
-            raise ValueError("expected every cell once in each row of the order")
+            raise ValueError("each row of the order must contain every cell once")
         if self.k < 1 or not np.isfinite(self.default):
-            raise ValueError("expected at least one donor, and a finite default")
+            raise ValueError("the scheme needs at least one donor and a finite default")
 
     def donors(self, table: GappedTable) -> np.ndarray:
         """Return the (n_incomplete, k) donors of the incomplete records, as indices of records. If a record has fewer than k
@@ -152,7 +152,7 @@ def order_by_distance(points: np.ndarray) -> np.ndarray:
     """
     points = np.asarray(points)
     if not np.issubdtype(points.dtype, np.integer):
-        raise ValueError("expected coordinates that are whole numbers")
+        raise ValueError("the coordinates must be whole numbers")
     squared = ((points[:, None, :] - points[None, :, :]).astype(np.int64) ** 2).sum(axis=2)
     return np.argsort(squared, axis=1, kind="stable")
 
@@ -215,7 +215,7 @@ class ImputedAnswers:
 
     def __post_init__(self) -> None:
         if not (0 <= self.low <= self.scheme.default <= self.high < math.inf):
-            raise ValueError("expected bounds 0 <= low <= default <= high")
+            raise ValueError("the bounds must meet 0 <= low <= default <= high")
 
     def noise(self, epsilon: float) -> CauchyNoise:
         """Return the public distribution of the noise for S = 1. Raises ValueError for an epsilon that is too small for this
@@ -243,7 +243,7 @@ class ImputedAnswers:
         size : above 0, a constant or a noisy count that was charged separately.
         """
         if not size > 0:
-            raise ValueError("expected a size above 0")
+            raise ValueError("the size must be above 0")
         values = self._imputed(table)
         moved = self.high if chosen_by_value else self.high - self.low
         exact = float(values[chosen(table.cells, values)].sum()) / size
@@ -263,7 +263,7 @@ class ImputedAnswers:
     def _imputed(self, table: GappedTable) -> np.ndarray:
         values = table.values[~table.gaps]
         if not np.all((values >= self.low) & (values <= self.high)):
-            raise ValueError("expected all values between the bounds")
+            raise ValueError("some values are outside the bounds")
         return self.scheme.imputed(table)
 
     def _answer(self, exact: float, smooth_bound: float, epsilon: float, generator: np.random.Generator) -> Answer:

@@ -49,7 +49,7 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
         be used because the sizes of the strata are published exactly anyway.
     """
     if not (0 < rate < 1 and largest_stratum >= 1):
-        raise ValueError("a nominal epsilon needs a swap rate in (0, 1) and a stratum of at least one record")
+        raise ValueError("a nominal epsilon exists only for a swap rate between 0 and 1 and a stratum of at least one record")
     log_odds = math.log(rate / (1 - rate))
     return max(log_odds, math.log(largest_stratum + 1) - log_odds)
 
@@ -66,7 +66,7 @@ def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 def least_epsilon(largest_stratum: int) -> float:
     """Return the smallest nominal epsilon of any rate, ln(b + 1) / 2, which `best_rate` attains."""
     if largest_stratum < 1:
-        raise ValueError("a nominal epsilon needs a stratum of at least one record")
+        raise ValueError("a nominal epsilon exists only for a stratum of at least one record")
     return math.log(largest_stratum + 1) / 2
 
 
@@ -86,8 +86,8 @@ def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
     smallest = least_epsilon(largest_stratum)
     if not (smallest <= epsilon < math.inf):
         raise ValueError(
-            f"expected a nominal epsilon of at least {smallest:.4f}, the least with strata of {largest_stratum} records, "
-            f"found {epsilon:g}"
+            f"the nominal epsilon must be at least {smallest:.4f}, the smallest for strata of up to {largest_stratum} records, "
+            f"not {epsilon:g}"
         )
     return _rate(math.log(largest_stratum + 1) - epsilon), _rate(epsilon)
 
@@ -113,9 +113,9 @@ class PermutationSwapping:
 
     def __post_init__(self) -> None:
         if not 0 < self.rate < 1:
-            raise ValueError("a swap rate lies above 0 and below 1")
+            raise ValueError("the swap rate must be above 0 and below 1")
         if not self.variables or len({*self.key, *self.variables}) != len(self.key) + len(self.variables):
-            raise ValueError("expected at least one swap variable; a variable may neither occur twice nor be in the swap key")
+            raise ValueError("swapping needs at least one variable. No variable may occur twice or be in the swap key")
 
     def largest_stratum(self, table: Counts) -> int:
         """Return b, the size of the largest stratum of the whole table."""
@@ -179,7 +179,7 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
     permutation has no fixed point.
     """
     if n < 2:
-        raise ValueError("a permutation without fixed records needs at least two records")
+        raise ValueError("a single record cannot be permuted without a fixed point")
     while True:
         permutation = generator.permutation(n)
         if np.all(permutation != np.arange(n)):

@@ -47,9 +47,9 @@ class PostStrata:
 
     def __post_init__(self) -> None:
         if not (0 < self.smallest_base <= self.largest_base < math.inf):
-            raise ValueError("expected bounds of the base weights above 0")
+            raise ValueError("the bounds of the base weights must be finite, above 0 and in increasing order")
         if not np.all(self.totals > 0) or set(self.into.tolist()) != set(range(len(self.totals))):
-            raise ValueError("expected a total above 0 for every stratum that some bin belongs to")
+            raise ValueError("each stratum must have a total above 0, and must contain a bin")
 
     def weights(self, respondents: Respondents) -> np.ndarray:
         """Return the n weights of the respondents: base weight x total of the stratum / sum of the stratum's base weights."""
@@ -71,7 +71,7 @@ class PostStrata:
         The bound is **private**, like any scale that uses it.
         """
         if not beta > 0:
-            raise ValueError("expected a smoothness above 0")
+            raise ValueError("beta must be above 0")
         bounds = (weights * np.exp(-beta * np.arange(len(weights))) for weights in self._potential(respondents))
         return max(float(bound.max()) for bound in bounds)
 
@@ -92,7 +92,7 @@ class PostStrata:
     def _strata(self, respondents: Respondents) -> np.ndarray:
         base = respondents.base_weights
         if len(base) and not (self.smallest_base <= base.min() and base.max() <= self.largest_base):
-            raise ValueError("expected base weights within their public bounds")
+            raise ValueError("a base weight is outside the public bounds")
         return self.into[respondents.bins]
 
     def _sums(self, respondents: Respondents) -> np.ndarray:

@@ -162,14 +162,14 @@ class Divisible:
         }
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
-                f"{spec.path}: expected a configuration whose epsilon can be divided: generators of the family 'marginals' or "
-                "'gaussian_marginals' that measure the same tables and sums, no agreements of pairs, "
-                'measurements = "shared" and test = "joint" in [selection], found another configuration.'
+                f"{spec.path}: the epsilon of this configuration cannot be divided. All generators must have the family "
+                "'marginals' or 'gaussian_marginals', measure the same tables and sums, and measure no agreements of pairs. "
+                '[selection] must have measurements = "shared" and test = "joint".'
             )
         beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
         if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
             raise InputError(
-                f"{spec.path}: expected pure charges (without delta) for all parts but the generation, found other charges."
+                f"{spec.path}: all mechanisms except the generation must be pure (without delta), but some of them are not."
             )
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
@@ -839,8 +839,8 @@ def choose_allocation(
     divisible = Divisible.of(spec, total)
     if not divisible.possible(divisible.start):
         raise InputError(
-            f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, the cost of "
-            f"rows, joint test and criterion values of {spec.path} without the generation, found {float(divisible.total):g}."
+            f"--total must be more than {float(divisible.total - divisible.generation(divisible.start)):g}, not "
+            f"{float(divisible.total):g}, because the rows, joint test and criterion values of {spec.path} cost as much."
         )
     if divisible.start.too_many:  # no budget is moved, so the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))

@@ -423,13 +423,13 @@ class PublicTable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.public_because, str) or not self.public_because.strip():
-            raise ValueError("public_because is empty: expected the reason why these data are public, found no reason.")
+            raise ValueError("public_because is empty. Give the reason why these data are public.")
         self._check(self.counts, "the public table")
 
     def check_copies(self, copies: Sequence[Counts]) -> None:
         """Raise ValueError or TypeError unless `copies` are one or more public tables with rows over the same bins."""
         if not copies:
-            raise ValueError("copies is empty: expected at least one synthetic table, found no table.")
+            raise ValueError("copies is empty. Give at least one synthetic table.")
         for position, copy in enumerate(copies, start=1):
             self._check(copy, f"synthetic copy {position}")
 
@@ -437,17 +437,17 @@ class PublicTable:
         """Raise TypeError for counts that are not public, and ValueError for other bins or no rows."""
         if not isinstance(counts, Counts):
             raise TypeError(
-                f"{role}: expected the counts of a public table, found {type(counts).__name__}. The statistics have no noise, "
-                "so private data must not be used."
+                f"{role}: expected the counts of a public table, found {type(counts).__name__}. Private data must not be used, "
+                "because the statistics have no noise."
             )
         if counts.layout != self.transformation.layout:
             expected, found = (
                 ", ".join(f"{name}: {size} bins" for name, size in zip(layout.columns, layout.sizes, strict=True))
                 for layout in (self.transformation.layout, counts.layout)
             )
-            raise ValueError(f"{role}: expected the bins of the public table ({expected}), found {found}.")
+            raise ValueError(f"{role}: its bins differ from those of the public table. Expected {expected}, found {found}.")
         if not counts.total:
-            raise ValueError(f"{role}: the table is empty: expected at least one row, found no row.")
+            raise ValueError(f"{role}: the table has no rows. Give a table with at least one row.")
 
     @property
     def n(self) -> int:
@@ -467,9 +467,9 @@ class PublicTable:
             if name not in self.columns:
                 meant = closest(name, self.columns)
                 hint = f" Did you mean {meant!r}?" if meant else ""
-                raise ValueError(f"{role}: expected columns of the table ({listing(self.columns)}), found {name!r}.{hint}")
+                raise ValueError(f"{role}: the table has no column {name!r}. Its columns are {listing(self.columns)}.{hint}")
         if len(set(names)) != len(names):
-            raise ValueError(f"{role}: a column is named twice: expected every column once, found {listing(names)}.")
+            raise ValueError(f"{role}: a column is named twice ({listing(names)}). Name each column once.")
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
@@ -485,7 +485,7 @@ class PublicTable:
         ValueError : if a bin other than the bin of missing values has no number.
         """
         if not self.has_numbers(column):
-            raise ValueError(f"{role}: a column has no numbers: expected a number for every bin, found {column!r}.")
+            raise ValueError(f"{role}: the bins of {column!r} have no representative values. Choose a column of numbers.")
         return self.transformation.numbers(column)
 
 

@@ -114,7 +114,7 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
     read = parse_question(asked.query, columns)
     if read.kind not in ("share", "mean") or read.by or read.slots:
         raise InputError(
-            "a rehearsal answers only shares and means, of all rows or of two groups; use `estimate` for this question"
+            "a rehearsal answers only shares and means of all rows or of two groups. Use `estimate` for this question"
         )
     met = read.met if read.kind == "share" else every
     return read.kind, read.column, [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]

@@ -67,9 +67,9 @@ def checked_request(names: Sequence[str], request: ComparisonRequest) -> Compari
         raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {request.swap_rate:g}.")
     used = {*swapped, *key}
     if len(used) != len(swapped) + len(key):
-        raise InputError("--swap and --swap-key name the same column: expected different columns, found one column twice.")
+        raise InputError("--swap and --swap-key must name different columns, each once. A column is named twice.")
     if len(names) == len(used) and not key:
-        raise InputError("--swap: expected at least one column that is not swapped, found all columns.")
+        raise InputError("--swap names all columns. At least one column must not be swapped.")
     return replace(request, method=tuple(dict.fromkeys(methods)))
 
 
@@ -186,7 +186,10 @@ def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, 
     forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
     utility, risk = compared(trials.counts, configuration, copies, comparison, tables.rule)
-    notes = (*tables.notes, *((f"{_share(broken)} of the rows break a rule; no row of a release does",) if broken else ()))
+    notes = (
+        *tables.notes,
+        *((f"{_share(broken)} of the rows break a rule, whereas no row of a release does",) if broken else ()),
+    )
     return BaselineFigures(
         method=method,
         name=tables.name,
@@ -257,8 +260,8 @@ def compare_methods(
     _ = spec.plan.total  # refuses a plan without a guarantee
     if spec.options.partition is not None:
         raise InputError(
-            f"{spec.path}: expected a release of all rows, found [partition]. The other methods use the whole file, so such a "
-            "comparison would be unfair. Remove [partition] from a copy of the configuration, and compare the copy."
+            f"{spec.path}: a configuration with [partition] cannot be compared, because it releases only some rows, and the "
+            "other methods use the whole file. Remove [partition] from a copy of the configuration, and compare the copy."
         )
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
 
@@ -266,7 +269,7 @@ def compare_methods(
     progress("reading the public file", 0, 0)
     counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
-        raise InputError("--data: expected rows that meet the rules, found none in this file.")
+        raise InputError("--data: no row of the public file meets the rules.")
     trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
     def results(phase: str, action: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> Iterator[T]:
@@ -393,7 +396,7 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
     sentences = []
     if bare:
         sentences.append(
-            f"NONE means that the method gives no guarantee: {'; '.join(bare)}. Somebody may recognise persons in such a table."
+            f"NONE means that a method gives no guarantee, so somebody may recognise persons in its table ({'; '.join(bare)})."
         )
     for method in nominal:
         sentences.append(
@@ -433,7 +436,7 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
 def check_comparison_file(path: Path) -> None:
     """Raise OutputError for a path that cannot be written. Call this before the comparison, which takes minutes."""
     if path.suffix != ".json":
-        raise OutputError(f"--out {path}: expected a file that ends in .json, found {path.name!r}.")
+        raise OutputError(f"--out {path}: the name of the file must end in .json.")
     check_free_name(path)
 
 

@@ -114,7 +114,7 @@ class Promise:
             most = Fraction(0)
         if most is not None and not LEAST_EPSILON <= most <= MOST_EPSILON:
             within = f"a number from {float(LEAST_EPSILON):g} to {float(MOST_EPSILON):g}"
-            raise InputError(f"--epsilon: expected {within}, the epsilon of the whole release, found {epsilon!r}.")
+            raise InputError(f"--epsilon, the epsilon of the whole release, must be {within}, not {epsilon!r}.")
         return cls(epsilon=most, pure=pure, important=important)
 
     @property

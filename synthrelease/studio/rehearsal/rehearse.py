@@ -159,13 +159,13 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
     try:
         connection = sqlite3.connect(path, timeout=60)
     except sqlite3.Error as error:
-        raise OutputError(f"{path}: the file cannot be opened ({error}).") from None
+        raise OutputError(f"Cannot open {path} ({error}).") from None
     try:
         yield RehearsalStore(connection, _checked(connection, path, about))
     except sqlite3.OperationalError as error:
-        raise OutputError(f"{path}: the results could not be written ({error}). Earlier results are kept.") from None
+        raise OutputError(f"Cannot write the results to {path} ({error}). Earlier results are kept.") from None
     except sqlite3.DatabaseError as error:
-        raise InputError(f"{path}: expected the results of a rehearsal, found another kind of file ({error}).") from None
+        raise InputError(f"{path} does not contain the results of a rehearsal ({error}).") from None
     finally:
         connection.close()
 
@@ -185,8 +185,8 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
     differing = sorted(name for name in stored.keys() | about.keys() if stored.get(name) != about.get(name))
     if differing:
         raise InputError(
-            f"{path} contains the results of another rehearsal ({', '.join(differing)} differs). Choose another folder for "
-            "--out, or the same specification, data and seed."
+            f"{path} contains the results of another rehearsal (different {', '.join(differing)}). Choose another "
+            "folder for --out, or use the same specification, data and seed."
         )
     return stored
 
@@ -274,10 +274,12 @@ def _make_folder(out: Path) -> None:
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{out}: the folder cannot be made ({error.strerror}).") from None
+        raise OutputError(f"Cannot create the folder {out} ({error.strerror}).") from None
     strangers = sorted(path.name for path in out.iterdir())
     if strangers and STORE not in strangers:
-        raise InputError(f"{out}: expected a new folder or one of an earlier rehearsal, found files such as {strangers[0]!r}.")
+        raise InputError(
+            f"{out} is not the folder of a rehearsal, because it contains files such as {strangers[0]!r}. Choose a new folder."
+        )
 
 
 @dataclass(kw_only=True)

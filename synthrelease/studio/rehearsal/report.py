@@ -123,7 +123,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         if not rehearsal.shortlist:
             (out / "shortlist.toml").unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"{out}: the report could not be written ({error.strerror}). attempts.sqlite is kept.") from None
+        raise OutputError(f"Cannot write the report to {out} ({error.strerror}). attempts.sqlite is kept.") from None
     if rehearsal.shortlist:
         leave(rehearsal.spec, "rehearsal", rehearsal.n_rows, None if look is None else look.strengths)
 

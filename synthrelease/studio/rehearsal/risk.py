@@ -126,7 +126,7 @@ def risk_report(
     """
     public.check_copies(copies)
     if not quasi_identifiers:
-        raise ValueError("quasi_identifiers is empty: expected at least one column.")
+        raise ValueError("quasi_identifiers is empty. Name at least one column.")
     identifying, every = public.indices("quasi_identifiers", quasi_identifiers), tuple(range(len(public.columns)))
     persons, n = public.counts.counts, public.n
     at_home = matching(public, public.counts, identifying)

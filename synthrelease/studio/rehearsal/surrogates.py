@@ -37,6 +37,7 @@ from synthrelease.errors import (
     closest,
     listing,
     mistake,
+    so_many,
 )
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.base import SpecTable
@@ -84,7 +85,7 @@ class Units:
         if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
             raise UnexpectedValue("[lowest, highest] with lowest < highest and at most 1e12 steps between them")
         if not (_is_whole(low) and _is_whole(high)):
-            raise UnexpectedValue(f"whole multiples of {10**-decimals:g}")
+            raise UnexpectedValue(f"multiples of {10**-decimals:g}" if decimals else "whole numbers")
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
@@ -108,7 +109,8 @@ class Units:
         if not (_is_whole(start) and _is_whole(end)):
             raise Unexpected(f"bands whose limits are multiples of {1 / self.scale:g}", repr(interval.label))
         if not self.first <= round(start) < round(end) <= self.stop:
-            raise Unexpected(f"bands within {self.label(self.first, self.stop)}", repr(interval.label))
+            values = self.label(self.first, self.stop)
+            raise Unexpected(f"The band {interval.label!r} goes beyond {values}, the values of the column")
         return Band(label=interval.label, ranges=((round(start), round(end)),))
 
     def _group(self, label: str) -> Band:
@@ -117,7 +119,7 @@ class Units:
             if name not in self.categories:
                 meant = closest(name, self.categories)
                 hint = f" (did you mean {meant!r}?)" if meant else ""
-                raise Unexpected(f"categories out of {listing(self.categories)}", f"{name!r}{hint}")
+                raise Unexpected(f"{name!r} is not one of the categories {listing(self.categories)}{hint}")
         positions = sorted(self.categories.index(name) for name in names)
         return Band(label=label, ranges=tuple((position, position + 1) for position in positions))
 
@@ -144,7 +146,7 @@ class Units:
 def check_number(n_bands: int) -> None:
     """Raise Unexpected (a ValueError) if a table has too many bands."""
     if n_bands > MAX_BANDS:
-        raise Unexpected(f"at most {MAX_BANDS} bands", "more")
+        raise Unexpected(f"There are more than {MAX_BANDS:,} bands")
 
 
 def check_apart(bands: Iterable[Band]) -> None:
@@ -152,7 +154,7 @@ def check_apart(bands: Iterable[Band]) -> None:
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
     for (first, first_label), (second, second_label) in pairwise(parts):
         if second[0] < first[1]:
-            raise Unexpected("bands that do not overlap", f"{first_label!r} and {second_label!r}")
+            raise Unexpected(f"The bands {first_label!r} and {second_label!r} overlap")
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
@@ -276,7 +278,7 @@ def check_table_path(path: str | Path) -> Path:
     """
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
-        raise OutputError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}.")
+        raise OutputError(f"{path}: the name of the file must end in {' or '.join(SUFFIXES)}.")
     return check_free_name(path)
 
 
@@ -335,7 +337,7 @@ def _names(value: Any) -> Any:
 def _check_harmless(text: str) -> None:
     """Raise Unexpected for a text that a spreadsheet would execute, because categories and names are written into CSV files."""
     if is_executable(text):
-        raise Unexpected("texts that no spreadsheet reads as a formula (no =, +, - or @ at the start)", repr(text))
+        raise Unexpected(f"A spreadsheet would read {text!r} as a formula. No part of it may start with =, +, - or @")
 
 
 def _is_entry(value: Any) -> bool:
@@ -365,17 +367,17 @@ class FactColumn(SpecTable):
     def _keys_of_its_kind(self) -> FactColumn:
         needed, *optional = _KEYS[self.kind]
         if getattr(self, needed) is None:
-            raise Unexpected(f"{needed!r} for a column of kind {self.kind!r}", "none")
+            raise Unexpected(f"A column of kind {self.kind!r} needs {needed!r}")
         for key in sorted({key for keys in _KEYS.values() for key in keys} - {needed, *optional}):
             if key in self.model_fields_set:
-                raise Unexpected(f"no {key!r} for a column of kind {self.kind!r}", value_text(getattr(self, key)))
+                raise Unexpected(f"A column of kind {self.kind!r} cannot have {key!r}. Remove this setting")
         return self
 
     @field_validator("categories")
     @classmethod
     def _different(cls, categories: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if categories and (len(set(categories)) < len(categories) or not all(map(str.strip, categories))):
-            raise UnexpectedValue("different texts, none of them empty")
+            raise Unexpected(f"A category is empty or occurs twice: {listing(categories)}")
         for category in categories or ():
             _check_harmless(category)
         return categories
@@ -453,10 +455,11 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
     """Raise Unexpected if no beta distribution on the values of the column has this mean and standard deviation."""
     low, high = (end / units.scale for end in _ends(units))
     if not low < mean < high:
-        raise Unexpected(f"a mean above {low:g} and below {high:g}, the bounds", f"{mean:g}")
+        raise Unexpected(f"The mean {mean:g} is not between the bounds {low:g} and {high:g}")
     largest = np.sqrt((mean - low) * (high - mean))
     if not 0 < deviation < largest:
-        raise Unexpected(f"a standard deviation above 0 and below {largest:.4g} at a mean of {mean:g}", f"{deviation:g}")
+        needed = f"With a mean of {mean:g}, it must be above 0 and below {largest:.4g}"
+        raise Unexpected(f"The standard deviation {deviation:g} is not possible between these bounds. {needed}")
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -559,16 +562,16 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
         for combination in dict.fromkeys(key[:-1] for key in cells):
             absent = [band.label for band in bands if (*combination, band) not in cells]
             if absent:
-                raise Unexpected(f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none", place="rows")
+                raise Unexpected(f"The rows of {_words(combination)} have no number for {absent[0]!r}", place="rows")
             rows[combination] = [cells[*combination, band][0] for band in bands]
     for combination, row in rows.items():
         total = sum(row)
         of_rows = f" in the rows of {_words(combination)}" if combination else ""
         if not total > 0:
-            raise Unexpected(f"a number above 0{of_rows}", "only zeros", place="rows")
+            raise Unexpected(f"All numbers{of_rows} are 0. At least one must be larger", place="rows")
         if table.per is not None and not abs(total - table.per) <= ROUNDING * table.per:
-            expected = f"numbers{of_rows} that add up to per = {table.per:g}, except for {ROUNDING:.0%} of rounding"
-            raise Unexpected(expected, f"{total:g}", place="rows")
+            needed = f"They must add up to per = {table.per:g}, within {ROUNDING:.0%} for rounding"
+            raise Unexpected(f"The numbers{of_rows} add up to {total:g}. {needed}", place="rows")
     shares = {combination: np.array(row) / sum(row) for combination, row in rows.items()}
     return _published(path, table, units, bands, shares)
 
@@ -598,14 +601,15 @@ def _published(
         bands_named = dict.fromkeys(combination[axis] for combination in rows)
         given.append(tuple(sorted([*bands_named, *units[name].without(bands_named)], key=lambda band: band.ranges)))
         if len(given[-1]) > MAX_BANDS:
-            raise Unexpected(f"at most {MAX_BANDS} bands of {name!r}", "more", place="given")
+            raise Unexpected(f"The table has more than {MAX_BANDS:,} bands of {name!r}", place="given")
     sizes = [len(choices) for choices in given]
     if prod(sizes) > MAX_COMBINATIONS:
-        raise Unexpected(f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}", place="given")
+        many = f"The given columns have {prod(sizes):,} combinations of bands. The limit is {MAX_COMBINATIONS:,}"
+        raise Unexpected(many, place="given")
     absent = [combination for combination in product(*given) if combination not in rows]
     if absent:
-        further = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
-        raise Unexpected("a row for every combination", f"none for {_words(absent[0])}{further}", place="rows")
+        further = f", nor for {so_many(len(absent) - 1, 'other combination')}" if len(absent) > 1 else ""
+        raise Unexpected(f"There is no row for {_words(absent[0])}{further}", place="rows")
     figures = np.array([rows[combination] for combination in product(*given)]).reshape(*sizes, -1)
     return PublishedFigures(path=path, of=fact.of, given=fact.given, given_bands=tuple(given), bands=bands, figures=figures)
 
@@ -617,7 +621,8 @@ def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> d
     for index, row in enumerate(table.rows):
         place = f"rows[{index}]"
         if len(row) != n_columns + width:
-            raise Unexpected(f"{n_columns} band(s) and then {width} number(s)", f"{len(row)} values", place=place)
+            needed = f"{so_many(n_columns, 'band')} and then {so_many(width, 'number')}"
+            raise Unexpected(f"The row has {so_many(len(row), 'value')}. It must have {needed}", place=place)
         figures = [_number(value, f"{place}[{n_columns + i}]") for i, value in enumerate(row[n_columns:])]
         bands = []
         for i, (units, label) in enumerate(zip(columns, row, strict=False)):
@@ -625,7 +630,7 @@ def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> d
                 bands.append(_one_band(units, str(label)))
         combination = tuple(bands)
         if combination in by_combination:
-            raise Unexpected("one row for each combination", f"a second one for {_words(combination)}", place=place)
+            raise Unexpected(f"This is the second row for {_words(combination)}. Write only one row", place=place)
         by_combination[combination] = figures
     with _inside("rows"):
         for choices in zip(*by_combination, strict=True):
@@ -642,7 +647,7 @@ def _number(value: Any, place: str) -> float:
 def _one_band(units: Units, label: str) -> Band:
     bands = units.bands([label])
     if len(bands) != 1:
-        raise Unexpected("one band", f"{label!r}, which is {len(bands)}")
+        raise Unexpected(f"{label!r} stands for {len(bands)} bands. Write one band in each row")
     return bands[0]
 
 
@@ -652,7 +657,8 @@ def _check_cover(name: str, units: Units, bands: Sequence[Band]) -> None:
     check_apart(bands)
     uncovered = units.without(bands)
     if uncovered:
-        raise Unexpected(f"bands for all values of {name!r}", f"none for {listing(band.label for band in uncovered)}")
+        bands_missing = listing(band.label for band in uncovered)
+        raise Unexpected(f"The bands do not cover {bands_missing}. They must cover all values of {name!r}")
 
 
 def _words(combination: Sequence[Band]) -> str:
@@ -738,8 +744,8 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
                 meant = closest(name, model.columns)
                 yield Problem(file, key, mistake(expected, repr(name)), meant)
         if len(set(fact.given)) < len(fact.given) or fact.of in fact.given:
-            expected = f"different columns, none of them {fact.of!r}"
-            yield Problem(file, f"{path}.given", mistake(expected, value_text(fact.given)))
+            wrong = f"The given columns must be different, and none of them may be {fact.of!r}. They are {listing(fact.given)}"
+            yield Problem(file, f"{path}.given", mistake(wrong))
         if fact.source is not None and fact.source not in model.sources:
             expected, meant = f"one of the sources {listing(model.sources)}", closest(fact.source, model.sources)
             yield Problem(file, f"{path}.source", mistake(expected, repr(fact.source)), meant)
@@ -751,15 +757,14 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
         if not tables:
-            expected = f"a table or means of {name!r} (one band for all values draws the values evenly)"
-            yield Problem(file, f"columns.{name}", mistake(expected, "none"))
+            evenly = "To draw its values evenly, write a table with one band for all values"
+            yield Problem(file, f"columns.{name}", mistake(f"The file has no table and no means of {name!r}. {evenly}"))
         elif means and len(tables) > 1:
-            expected = f"either tables of {name!r} or one table of means"
-            yield Problem(file, f"columns.{name}", mistake(expected, listing(tables)))
+            needed = f"{name!r} needs either tables of shares or a single table of means"
+            yield Problem(file, f"columns.{name}", mistake(f"{needed}. The file has {listing(tables)}"))
         elif means and column.kind not in ("integer", "real"):
-            expected = "a column of kind 'integer' or 'real'"
-            kind_of_column = f"{name!r} of kind {column.kind!r}"
-            yield Problem(file, f"{means[0]}.of", mistake(expected, kind_of_column))
+            wrong = f"{name!r} is a column of kind {column.kind!r}. Only a column of kind 'integer' or 'real' has a mean"
+            yield Problem(file, f"{means[0]}.of", mistake(wrong))
 
 
 # A family is the distribution of one column given its parents, the columns by which its tables are broken down.
@@ -866,13 +871,13 @@ def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSu
         cell = np.unravel_index(missed.argmax(), missed.shape)
         if missed[cell] > worst[0]:
             row = [bands[i].label for bands, i in zip(table.given_bands, cell[:-1], strict=True)]
-            of_row = f" of the row {' and '.join(map(repr, row))}" if row else ""
-            figures = f"{table.figures[cell]:.4g}, but the best fit has {shares[cell]:.4g}"
-            worst = float(missed[cell]), table.path, f"{table.bands[cell[-1]].label!r}{of_row} is {figures}"
+            of_row = f" in the row {' and '.join(map(repr, row))}" if row else ""
+            figures = f"{table.figures[cell]:.4g}, but {shares[cell]:.4g} in the best fit to all tables"
+            worst = float(missed[cell]), table.path, f"{table.bands[cell[-1]].label!r}{of_row} has the share {figures}"
     if worst[1]:
         further = " and ".join(table.path for table in tables if table.path != worst[1])
-        expected = f"shares that agree with {further} to within the tolerance of {facts.tolerance:g}"
-        raise SpecError([Problem(facts.file, worst[1], mistake(expected, f"a contradiction: {worst[2]}"))])
+        exceeds = f"The difference exceeds the tolerance of {facts.tolerance:g}"
+        raise SpecError.at(facts.file, worst[1], f"The table contradicts {further}. {worst[2]}. {exceeds}")
 
 
 # The network of a surrogate: its columns in an order in which each comes after its parents, and the family of each.
@@ -932,7 +937,8 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
         interpolated = column.within == "interpolated" and bool(facts.tables[name][0].bands)
         edges[name] = cell_edges(facts.units[name], mentioned, interpolated=interpolated)
         if len(edges[name]) > MAX_COLUMN_CELLS:
-            raise _too_large(facts, name, f"at most {MAX_COLUMN_CELLS} different bands", "more")
+            many = f"All tables together have more than {MAX_COLUMN_CELLS:,} different bands of {name!r}"
+            raise SpecError.at(facts.file, f"columns.{name}", many)
     families: dict[str, GivenParents] = {}
     for name in _order(facts):
         families[name] = _family(facts, name, families, edges)
@@ -952,8 +958,7 @@ def _order(facts: CheckedFacts) -> list[str]:
         circle = nx.find_cycle(graph)
         parts = [f"{column!r} needs {parent!r} ({graph.edges[parent, column]['path']})" for parent, column in reversed(circle)]
         path = f"{graph.edges[circle[0]]['path']}.given"
-        expected = "tables that do not depend on each other in a circle"
-        raise SpecError([Problem(facts.file, path, mistake(expected, "; ".join(parts)))])
+        raise SpecError.at(facts.file, path, f"Tables depend on each other in a circle: {'; '.join(parts)}")
     positions = {column: position for position, column in enumerate(facts.columns)}
     return list(nx.lexicographical_topological_sort(graph, key=positions.__getitem__))
 
@@ -964,11 +969,12 @@ def _family(
     tables = facts.tables[column]
     parents = tuple(dict.fromkeys(parent for table in tables for parent in table.given))
     if len(parents) > MAX_PARENTS:
-        raise _too_large(facts, column, f"at most {MAX_PARENTS} given columns", f"{len(parents)}")
+        many = f"The tables of {column!r} have {len(parents)} given columns. The limit is {MAX_PARENTS}"
+        raise SpecError.at(facts.file, f"columns.{column}", many)
     cells = prod(len(edges[name]) - 1 for name in (column, *parents))
     if cells > MAX_CELLS:
-        expected = f"at most {MAX_CELLS} combinations of the bands of {listing([column, *parents])}"
-        raise _too_large(facts, column, expected, f"{cells}")
+        many = f"The tables of {column!r} have {cells:,} combinations of the bands of {listing([column, *parents])}"
+        raise SpecError.at(facts.file, f"columns.{column}", f"{many}. The limit is {MAX_CELLS:,}")
     groups = parent_groups(tables, parents, edges)
     joint = _joint(families, parents, groups.of_cells)
     if not tables[0].bands:
@@ -977,11 +983,6 @@ def _family(
         return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares, moments=moments)
     shares = fitted_shares(facts, column, groups, joint, edges[column])
     return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares)
-
-
-def _too_large(facts: CheckedFacts, column: str, expected: str, actual: str) -> SpecError:
-    expected = f"{expected} in all tables of {column!r}"
-    return SpecError([Problem(facts.file, f"columns.{column}", mistake(expected, actual))])
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:

@@ -441,8 +441,8 @@ def compare_regressions(
     original = fit_line(public, public.counts, target, features)
     if not original.determined:
         raise ValueError(
-            "regression: the public rows do not determine every coefficient. Expected more rows than coefficients, and no "
-            "feature that is constant or a linear function of the others."
+            "regression: the public rows do not determine every coefficient. Use more rows than coefficients, and no feature "
+            "that is constant or a linear function of the other features."
         )
     lines = [fit_line(public, copy, target, features) for copy in copies]
     if len(lines) > 1:
@@ -556,7 +556,7 @@ def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -
         if name not in names_known:
             guess = closest(name, names_known)
             meant = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(f"{option}: expected names among {listing(names_known)}, found {name!r}.{meant}")
+            raise InputError(f"{option}: {name!r} is not one of {listing(names_known)}.{meant}")
 
 
 @dataclass(frozen=True, kw_only=True)

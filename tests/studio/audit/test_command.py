@@ -138,5 +138,5 @@ def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
 
 
 def test_nothing_to_audit_is_a_mistake() -> None:
-    with pytest.raises(InputError, match="expected a part of the name"):
+    with pytest.raises(InputError, match="no case and no enumeration has this text in its name"):
         run_audit(parts=("sensitivity", "losses"), scope=Scope(text="quite another thing"))

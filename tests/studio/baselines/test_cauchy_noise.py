@@ -107,9 +107,9 @@ def test_the_printed_mechanism_passes_its_epsilon_where_gamma_is_below_2() -> No
     assert f"{exact_loss(0, dilation, gamma):.3f}" == "0.642"
     assert f"{exact_loss(10 / scale, dilation, gamma):.3f}" == "0.871"
     for build in (lambda: CauchyNoise.printed(0.5, LN2), lambda: with_gamma(3.0, LN2, 1.9)):
-        with pytest.raises(ValueError, match="expected a gamma of at least 2, found 1."):
+        with pytest.raises(ValueError, match="gamma must be at least 2, not 1."):
             build()
-    with pytest.raises(ValueError, match="gamma of at least 2"):
+    with pytest.raises(ValueError, match="gamma must be at least 2"):
         CauchyNoise.printed(math.nan, LN2)
 
 

@@ -144,8 +144,8 @@ def test_a_new_place_can_win_three_groups_that_are_far_from_each_other() -> None
     ("fields", "message"),
     [
         ({"cells": np.zeros(3, int)}, "a cell, a label and a value"),
-        ({"labels": np.array([1, 1])}, "a different label"),
-        ({"values": np.array([1, np.inf])}, "finite values"),
+        ({"labels": np.array([1, 1])}, "two records have the same label"),
+        ({"values": np.array([1, np.inf])}, "a value is infinite"),
     ],
 )
 def test_impossible_tables_are_refused(fields: dict[str, np.ndarray], message: str) -> None:

@@ -290,7 +290,7 @@ def test_exact_losses_of_a_weighted_count_stay_below_epsilon() -> None:
 
 
 def test_impossible_strata_and_questions_are_refused() -> None:
-    with pytest.raises(ValueError, match="gamma of at least 2"):
+    with pytest.raises(ValueError, match="gamma must be at least 2"):
         weighted_count(STRATA["all"], SAMPLES["A"], SAMPLES["A"].bins < 2, 1, "add or remove", Draw(0.0), gamma=1.9)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a total above 0"):
         PostStrata(into=np.array([0, 1]), totals=np.array([10.0, 0.0]))
@@ -298,7 +298,7 @@ def test_impossible_strata_and_questions_are_refused() -> None:
         PostStrata(into=np.array([0, 0]), totals=np.array([10.0, 5.0]))
     with pytest.raises(ValueError, match="bounds of the base weights"):
         PostStrata(into=np.array([0]), totals=np.array([10.0]), smallest_base=0)
-    with pytest.raises(ValueError, match="within their public bounds"):
+    with pytest.raises(ValueError, match="outside the public bounds"):
         STRATA["all"].largest_weight(Respondents(bins=np.array([0]), base_weights=np.array([2.0])))
-    with pytest.raises(ValueError, match="smoothness above 0"):
+    with pytest.raises(ValueError, match="beta must be above 0"):
         STRATA["all"].smooth_bound(SAMPLES["A"], 0)

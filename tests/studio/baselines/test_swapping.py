@@ -59,7 +59,7 @@ def test_two_rates_give_an_epsilon_back(epsilon: float, largest: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, math.inf, math.nan])
 def test_an_epsilon_below_the_least_one_has_no_rate(epsilon: float) -> None:
-    with pytest.raises(ValueError, match=r"at least 1.0397, the least with strata of 7 records"):
+    with pytest.raises(ValueError, match=r"at least 1.0397, the smallest for strata of up to 7 records"):
         rates_for(epsilon, 7)
 
 

@@ -572,7 +572,7 @@ def test_fits_that_are_farther_than_independent_columns_are_no_good_plan_where_t
 
 @pytest.mark.parametrize("typed", ["0", "-1", "two", "nan", "0.49", "101", "1e9"])
 def test_an_epsilon_that_is_none_is_told(typed: str) -> None:
-    with pytest.raises(InputError, match=r"--epsilon: expected a number from 0\.5 to 100"):
+    with pytest.raises(InputError, match=r"--epsilon, the epsilon of the whole release, must be a number from 0\.5 to 100"):
         Promise.of(typed, pure=False)
 
 

@@ -107,7 +107,7 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
     told = words(done.stdout)
     for text in ("this release", "swapping at 0.05", "sequential tables", "DA-MI", "independent columns"):
         assert text in told
-    assert "NONE means that the method gives no guarantee:" in told
+    assert "NONE means that a method gives no guarantee, so somebody may recognise persons in its table (" in told
     found = json.loads((tmp_path / "all.json").read_text())
     assert {one["method"] for one in found["methods"]} == {"release", *METHODS}
     own = found["methods"][0]
@@ -127,9 +127,9 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "independant"], "--method: expected names among .* found 'independant'. Did you mean 'independent'"),
+        (["--method", "independant"], "--method: 'independant' is not one of .* Did you mean 'independent'"),
         (["--swap-rate", "2"], "--swap-rate: expected a number above 0 and below 1"),
-        (["--out", "x.txt"], "expected a file that ends in .json"),
+        (["--out", "x.txt"], "the name of the file must end in .json"),
     ],
 )
 def test_mistakes_end_with_2_and_in_words(options: Sequence[str], message: str, tmp_path: Path) -> None:
@@ -144,5 +144,5 @@ def test_pieces_of_a_file_are_not_compared(spec: ReleaseSpec) -> None:
     from synthrelease.studio.rehearsal.compare import compare_methods
 
     divided = replace(spec, options=replace(spec.options, partition=object()))
-    with pytest.raises(InputError, match=r"expected a release of all rows, found \[partition\]"):
+    with pytest.raises(InputError, match=r"a configuration with \[partition\] cannot be compared"):
         compare_methods(divided, ComparisonRequest(config=Path(divided.path), data="no.csv"))

@@ -403,7 +403,7 @@ def test_a_report_that_cannot_be_written_is_a_clear_error(coins: tuple[Rehearsal
     with pytest.raises(OutputError) as caught:
         write_report(coins[0], tmp_path, NOISE_LEVEL)
     message = str(caught.value)
-    assert message.startswith(f"{tmp_path}: the report could not be written (")
+    assert message.startswith(f"Cannot write the report to {tmp_path} (")
     assert message.endswith(". attempts.sqlite is kept.")
 
 
@@ -423,14 +423,15 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         rehearsed(tmp_path, SPACE)
     assert str(caught.value) == (
-        f"{tmp_path / 'out'}: expected a new folder or one of an earlier rehearsal, found files such as 'thesis.tex'."
+        f"{tmp_path / 'out'} is not the folder of a rehearsal, because it contains files such as 'thesis.tex'. "
+        "Choose a new folder."
     )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
-    with pytest.raises(OutputError, match="the folder cannot be made"):
+    with pytest.raises(OutputError, match="Cannot create the folder"):
         rehearsed(tmp_path, SPACE)
 
 
@@ -443,7 +444,7 @@ def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsa
 def test_unknown_quasi_identifiers_are_refused_with_the_column_that_is_meant(coins: tuple[Rehearsal, Path]) -> None:
     with pytest.raises(InputError) as caught:
         CopyComparison.of(coins[0].spec, 2, ["face", "yaer"])
-    assert str(caught.value) == ("--quasi-identifiers: expected names among 'face', 'year', found 'yaer'. Did you mean 'year'?")
+    assert str(caught.value) == ("--quasi-identifiers: 'yaer' is not one of 'face', 'year'. Did you mean 'year'?")
 
 
 def test_attempts_are_handed_out_in_groups_that_share_their_private_fit() -> None:

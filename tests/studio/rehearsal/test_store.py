@@ -96,8 +96,8 @@ def test_the_results_of_another_rehearsal_are_refused_by_what_differs(path: Path
     with pytest.raises(InputError) as caught, open_store(path, ABOUT | {name: "another"}):
         pass
     assert str(caught.value) == (
-        f"{path} contains the results of another rehearsal ({name} differs). "
-        "Choose another folder for --out, or the same specification, data and seed."
+        f"{path} contains the results of another rehearsal (different {name}). "
+        "Choose another folder for --out, or use the same specification, data and seed."
     )
     assert kept(path) == [result(0, 0)]
 
@@ -127,7 +127,7 @@ def test_a_file_that_is_not_sqlite_is_refused_and_left_alone(path: Path, content
     path.write_bytes(content)
     with pytest.raises(InputError) as caught, open_store(path, ABOUT):
         pass
-    message = f"{path}: expected the results of a rehearsal, found another kind of file (file is not a database)."
+    message = f"{path} does not contain the results of a rehearsal (file is not a database)."
     assert str(caught.value) == message
     assert path.read_bytes() == content
 
@@ -136,7 +136,7 @@ def test_a_torn_file_is_refused(path: Path) -> None:
     keep(path, *[result(c, n) for c in range(50) for n in range(10)])
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
-    with pytest.raises(InputError, match=r"expected the results of a rehearsal, found another kind of file \(.*malformed"):
+    with pytest.raises(InputError, match=r"does not contain the results of a rehearsal \(.*malformed"):
         kept(path)
 
 
@@ -144,12 +144,12 @@ def test_a_folder_in_the_place_of_the_file_is_a_clear_error(path: Path) -> None:
     path.mkdir()
     with pytest.raises(OutputError) as caught, open_store(path, ABOUT):
         pass
-    assert str(caught.value) == (f"{path}: the file cannot be opened (unable to open database file).")
+    assert str(caught.value) == (f"Cannot open {path} (unable to open database file).")
 
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "attempts.sqlite"
-    with pytest.raises(OutputError, match="the file cannot be opened"), open_store(path, ABOUT):
+    with pytest.raises(OutputError, match="Cannot open "), open_store(path, ABOUT):
         pass
     assert not path.parent.exists()
 
@@ -162,7 +162,7 @@ def test_results_that_cannot_be_written_are_a_clear_error(path: Path, monkeypatc
     with pytest.raises(OutputError) as caught:
         keep(path, result(0, 1))
     assert str(caught.value) == (
-        f"{path}: the results could not be written (attempt to write a readonly database). Earlier results are kept."
+        f"Cannot write the results to {path} (attempt to write a readonly database). Earlier results are kept."
     )
     monkeypatch.undo()
     assert kept(path) == [result(0, 0)]
@@ -182,9 +182,7 @@ def test_a_full_disk_keeps_all_earlier_results_and_none_of_a_half_written_group(
     group = [result(1, number) for number in range(5000)]
     with pytest.raises(OutputError) as caught:
         add_until_full(path, first, group)
-    assert str(caught.value) == (
-        f"{path}: the results could not be written (database or disk is full). Earlier results are kept."
-    )
+    assert str(caught.value) == (f"Cannot write the results to {path} (database or disk is full). Earlier results are kept.")
     assert kept(path) == first
     keep(path, *group)
     assert kept(path) == [*first, *group]

@@ -182,7 +182,7 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("table.xlsx", "expected a file that ends in .csv or .csv.gz."),
+        ("table.xlsx", "the name of the file must end in .csv or .csv.gz."),
         ("absent/table.csv", "the folder {parent} does not exist. Create it, or choose another folder."),
     ],
 )

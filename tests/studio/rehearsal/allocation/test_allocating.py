@@ -248,7 +248,7 @@ def test_success_counts_tables_above_a_threshold_as_failures_and_follows_the_law
 
 
 def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a configuration whose epsilon can be divided"):
+    with pytest.raises(InputError, match="the epsilon of this configuration cannot be divided"):
         Divisible.of(load_spec(write_config(tmp_path)))
     divisible = Divisible.of(spec)
     assert not divisible.possible(replace(divisible.start, test=Fraction(4)))
@@ -269,5 +269,5 @@ def test_the_command_prints_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_family_that_divides_its_budget_itself_is_refused() -> None:
-    with pytest.raises(InputError, match="a configuration whose epsilon can be divided"):
+    with pytest.raises(InputError, match="the epsilon of this configuration cannot be divided"):
         Divisible.of(load_spec(ROOT / "configs" / "country.toml"))
