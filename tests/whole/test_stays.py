@@ -103,7 +103,7 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_p
     ("unit", "expected"),
     [
         ("potilaat", "Did you mean 'potilas'?"),
-        ("potilaat:2", "found 'potilaat'. Did you mean 'potilas'?"),
+        ("potilaat:2", "not 'potilaat'. Did you mean 'potilas'?"),
         ("potilas:0", "after 'potilas:', must be a whole number from 1 to 1000, not '0'"),
         ("potilas:many", "after 'potilas:', must be a whole number from 1 to 1000, not 'many'"),
     ],

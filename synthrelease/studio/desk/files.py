@@ -283,7 +283,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
     """Raise OutputError when the acceptance file belongs to the extended configuration, because another release uses it."""
     if "acceptance" in file.inherited:
         raise OutputError(
-            f"The acceptance file is the one of {file.base}, and other releases may use it, too. "
+            f"This configuration uses the acceptance file of {file.base}, and other releases may use it, too. "
             'To make a copy for this configuration, use the button on the screen "Questions and thresholds".'
         )
 

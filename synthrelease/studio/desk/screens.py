@@ -655,7 +655,7 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
     if not rows:
         return context
     if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
-        wrong = f"Expected a whole number of rows, such as 50, for a count in the list, found {rows[:40]!r}."
+        wrong = f"Choose a count and enter a whole number of rows, such as 50, not {rows[:40]!r}."
         return context | {"wrong": wrong}
     needed = cheapest_for(spec, name, float(rows))
     if needed is None:

@@ -132,12 +132,10 @@ def test_a_column_that_cannot_be_loaded_is_left_out_and_stops_nothing(tmp_path: 
 
 def test_what_a_whole_draft_cannot_be_is_told_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*given: object) -> list[object]:
-        raise SpecError([Problem(file="configs/register.toml", path="rules.0", expected="a rule", found="none")])
+        raise SpecError([Problem(file="configs/register.toml", path="rules.0", message="The rule is empty")])
 
     monkeypatch.setattr(sys.modules["synthrelease.studio.drafting.draft"], "suggested_rules", refused)
-    with pytest.raises(
-        InputError, match="public.csv: the draft would not be valid. rules.0: expected a rule, found none"
-    ) as raised:
+    with pytest.raises(InputError, match="public.csv: the draft would not be valid. rules.0: The rule is empty") as raised:
         drafted("weight", STAYS, tmp_path)
     assert "toml" not in str(raised.value)
 

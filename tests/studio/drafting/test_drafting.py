@@ -282,7 +282,7 @@ def test_a_survey_of_another_kind_is_drafted_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a\\b", "c:x", "con", "LPT1", "a b", "1a", "a.toml", "ü", "-x"])
 def test_names_that_are_no_file_names_everywhere_are_refused(name: str, folder: Path) -> None:
-    with pytest.raises(InputError, match="expected a name of letters") as raised:
+    with pytest.raises(InputError, match="The files of the draft cannot have the name") as raised:
         draft(name, folder / "public.csv")
     assert ("Windows uses this name for a device" in str(raised.value)) == (name in ("con", "LPT1"))
 

@@ -123,7 +123,7 @@ def test_the_results_of_another_specification_are_not_mixed_in(command: list[str
     write_config(tmp_path, SPACE | {"threshold = 0.9": "threshold = 0.8"})
     result = run(*command, "--out", out)
     assert result.returncode == 2
-    assert "contains the results of another rehearsal (specification differs)" in words(result.stderr)
+    assert "contains the results of another rehearsal (different specification)" in words(result.stderr)
     assert attempts_in(out) == kept
 
 

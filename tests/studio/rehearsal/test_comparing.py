@@ -88,7 +88,8 @@ def test_a_share_of_a_threshold_is_never_met_by_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("a.txt", "ends in .json"), ("no/a.json", "does not exist. Create it"), ("is.json", "exists already")]
+    ("name", "message"),
+    [("a.txt", "must end in .json"), ("no/a.json", "does not exist. Create it"), ("is.json", "exists already")],
 )
 def test_a_file_that_cannot_be_written_is_found_before_the_work(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "is.json").touch()

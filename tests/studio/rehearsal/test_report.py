@@ -437,7 +437,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> N
 
 def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
     rehearsed(tmp_path, SPACE, minutes=1e-9)
-    with pytest.raises(InputError, match=r"contains the results of another rehearsal \(specification differs\)"):
+    with pytest.raises(InputError, match=r"contains the results of another rehearsal \(different specification\)"):
         rehearsed(tmp_path, SPACE | {"threshold = 0.9": "threshold = 0.8"})
 
 

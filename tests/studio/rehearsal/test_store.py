@@ -104,14 +104,14 @@ def test_the_results_of_another_rehearsal_are_refused_by_what_differs(path: Path
 
 def test_everything_that_differs_is_named(path: Path) -> None:
     keep(path)
-    with pytest.raises(InputError, match=r"\(data, seed differs\)"), open_store(path, ABOUT | {"data": "", "seed": "5"}):
+    with pytest.raises(InputError, match=r"\(different data, seed\)"), open_store(path, ABOUT | {"data": "", "seed": "5"}):
         pass
 
 
 def test_a_file_of_an_older_format_that_lacks_a_fact_is_refused(path: Path) -> None:
     with open_store(path, {name: value for name, value in ABOUT.items() if name != "data"}):
         pass
-    with pytest.raises(InputError, match=r"\(data differs\)"), open_store(path, ABOUT):
+    with pytest.raises(InputError, match=r"\(different data\)"), open_store(path, ABOUT):
         pass
 
 
