@@ -139,7 +139,7 @@ def test_a_folder_of_something_else_is_not_written_into(command: list[str], tmp_
 def test_a_misspelt_quasi_identifier_is_refused(command: list[str], tmp_path: Path) -> None:
     result = run(*command, "--quasi-identifiers", "face,yaer", "--out", tmp_path / "out")
     assert result.returncode == 2
-    assert "found 'yaer'. Did you mean 'year'?" in words(result.stderr)
+    assert "'yaer' is not one of 'face', 'year'. Did you mean 'year'?" in words(result.stderr)
 
 
 def test_a_surrogate_is_simulated_from_facts(tmp_path: Path) -> None:
