@@ -238,9 +238,7 @@ class CodeFigures:
             epsilon, sensitivities = self._score(privates, candidate)
         scales = set(self.entropy.scales)
         if len(sensitivities) != 1 or len(scales) != 1 or len(self.entropy.values) != len(privates):
-            raise ValueError(
-                f"{self.criterion.name}: each private table must have one value, and all must have the same public sensitivity"
-            )
+            raise ValueError(f"{self.criterion.name}: all private tables must have one value and the same public sensitivity")
         steps = np.concatenate(self.entropy.values)
         (bound,), (scale,) = sensitivities, scales
         grid = noise_grid(bound).step if bound else np.nan

@@ -360,9 +360,7 @@ class MatrixMask:
         if pi.ndim != 2 or pi.shape[0] != pi.shape[1]:
             raise ValueError(f"the matrix of probabilities must be square, but its shape is {pi.shape}")
         if not ((pi >= 0).all() and np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)):
-            raise ValueError(
-                "each column of the matrix must contain the probabilities of the masked values of a true value, which sum to 1"
-            )
+            raise ValueError("the probabilities in each column of the matrix must be at least 0 and sum to 1")
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
@@ -422,9 +420,7 @@ class OrderedMask:
 
     def __post_init__(self) -> None:
         if not (self.present >= 1 and 0 < self.sd < math.inf and 0 <= self.kept <= 1):
-            raise ValueError(
-                "the mask needs at least one bin of values, a standard deviation above 0, and a probability from 0 to 1"
-            )
+            raise ValueError("the mask needs a bin of values, a standard deviation above 0, and a probability")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Return the masked values W. NaN stands for a value that is reported as missing. For a missing value that is

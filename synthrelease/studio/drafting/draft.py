@@ -312,10 +312,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     members = None
     if key is not None:
         if unit is not None and unit.key is not None:
-            raise InputError(
-                f"--unit must be `row` when --key is used, not {request.unit!r}. With --key, a record is a root, such as a "
-                "household, with all its members."
-            )
+            why = "With --key, a record is a root, such as a household, with all its members."
+            raise InputError(f"--unit must be `row` when --key is used, not {request.unit!r}. {why}")
         file, members = read_members(public, request.members, key, codebook, table, selection)
     elif request.members is not None:
         raise InputError("--members needs --key, the name of the column that links the two files.")
@@ -338,13 +336,9 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         why = f" ({reasons})" if reasons else ""
         if members is not None:
-            raise InputError(
-                f"{public}: no column that can be released has the same value in all rows of each {key!r}, as the region of a "
-                f"household has{why}. Draft with --unit instead of --key."
-            )
-        raise InputError(
-            f"{public}: a draft needs at least two columns that can be released. The file has {len(columns) or 'none'}{why}."
-        )
+            same = f"has the same value in all rows of each {key!r}, as the region of a household has"
+            raise InputError(f"{public}: no column that can be released {same}{why}. Draft with --unit instead of --key.")
+        raise InputError(f"{public} has {len(columns) or 'no'} column that can be released{why}. A draft needs two.")
     question = ""
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
@@ -501,7 +495,7 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
             subject = replace(subject, columns=plain)
             continue
         members = subject.members
-        because = {problem.path: f"the column could not be drafted ({_why(problem)})" for problem in problems}
+        because = {problem.path: f"the column could not be drafted ({problem.message})" for problem in problems}
         of_members = {path.split(".")[2]: why for path, why in because.items() if path.startswith("members.columns.")}
         if members is not None and 0 < len(of_members) < len(members.columns):
             subject = replace(subject, members=members.without(of_members))
@@ -631,14 +625,9 @@ def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> R
             raise SpecError([replace(problem, file=file) for problem, file in named.items()]) from None
 
 
-def _why(problem: Problem) -> str:
-    """Return the message of a problem, without the name of a draft that is not written yet."""
-    return problem.message
-
-
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
     """Return the error to raise when no draft of the file can be loaded."""
-    reasons = " ".join(f"{problem.path}: {_why(problem)}." for problem in problems[:3])
+    reasons = " ".join(f"{problem.path}: {problem.message}." for problem in problems[:3])
     if not reasons:
         return InputError(f"{file.name}: a draft needs at least two columns that can be released. The file has fewer.")
     if all(problem.path.startswith("criteria") for problem in problems):

@@ -296,9 +296,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
         if name not in spec.schema.by_name:
             near = closest(name, spec.schema.names)
             guess = f" Did you mean {near!r}?" if near else ""
-            raise InputError(
-                f"{path}: the release has no column {name!r}. Its columns are {listing(spec.schema.names)}.{guess}"
-            )
+            raise InputError(f"{path}: the release has no column {name!r}, only {listing(spec.schema.names)}.{guess}")
 
     # find everything that names the columns, and decisions that the steward must make first
     file = read_configuration(path)
@@ -884,8 +882,7 @@ def criterion_edits(
     names = list(dict.fromkeys(name for name in columns if name))
     unknown = [name for name in names if name not in spec.schema.by_name]
     if kind not in ASKED_FOR or unknown or not names:
-        wrong = f", not {', '.join(unknown)}" if unknown else ""
-        raise ValueError(f"Choose a kind of criterion and at least one column of the release{wrong}.")
+        raise ValueError(f"Choose a kind of criterion and columns of the release, not {', '.join(unknown) or 'nothing'}.")
     settings = _settings(spec, kind, [spec.schema[name] for name in names], value)
     lines = {key: toml(text) for key, text in {"name": _name(spec, kind, names), "kind": kind, **settings}.items()}
     lines |= {"threshold": threshold, "epsilon": epsilon} | ({"reason": toml(reason)} if reason else {})

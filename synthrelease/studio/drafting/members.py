@@ -129,9 +129,7 @@ def read_members(
         of_roots = [name for name in of_roots if name in constant]
         of_members = [key, *(name for name in of_members if name not in constant)]
     if len(of_members) < 2:
-        raise InputError(
-            f"{file.name} has no column that differs between rows with the same {key!r}. Members need such a column."
-        )
+        raise InputError(f"{file.name} has no column that differs between rows with the same {key!r}.")
 
     # the number of members of each root, and the column that orders them
     sizes = times[(times > 0) & are_keys]
@@ -182,10 +180,8 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
     if (again := members.read_with(roots.input)) is not None:
         return roots, again
     ways = [f"{file.input.delimiter!r}, {file.input.encoding} and {file.input.decimal!r}" for file in (roots, members)]
-    raise InputError(
-        f"--members: both files must have the same delimiter, encoding and decimal mark. {roots.name} has {ways[0]}, but "
-        f"{members.name} has {ways[1]}."
-    )
+    alike = "must have the same delimiter, encoding and decimal mark"
+    raise InputError(f"--members: both files {alike}. {roots.name} has {ways[0]}, but {members.name} has {ways[1]}.")
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:

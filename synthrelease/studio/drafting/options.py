@@ -135,8 +135,7 @@ class AreasDraft:
             if source not in drafted or not _may_be_level(drafted[source]):
                 usable = listing(name for name, column in drafted.items() if _may_be_level(column))
                 raise InputError(
-                    f"--areas: {source!r} cannot be a column of larger areas. Such a column needs codes or names of at most "
-                    f"{_MOST_GROUPS} areas. The columns that can be used: {usable or 'none'}."
+                    f"--areas: only columns of at most {_MOST_GROUPS} areas can be used ({usable}), not {source!r}."
                 )
         rows, labels, areas = every_row(file, sources), dict[str, dict[str, str]](), dict[str, np.ndarray]()
         for source, (texts, codes) in rows.items():
@@ -146,10 +145,7 @@ class AreasDraft:
             areas[source] = np.array([code if text in known else -1 for code, text in enumerate(texts)])[codes]
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
-                raise InputError(
-                    f"--areas: each {lower!r} must lie in one {upper!r}, but some lie in several. List the columns from the "
-                    "largest areas to the smallest."
-                )
+                raise InputError(f"--areas: each {lower!r} must lie in one {upper!r}. Name the largest areas first.")
         column = draft_codes(answers, [draft.name for draft in columns], "", apart=True)
         smallest, levels = areas[sources[-1]], {}
         for source in sources[:-1]:
@@ -524,8 +520,7 @@ class UnitAnswer:
             raise InputError(f"--unit must be `row` or a column of the file ({listing(names)}), not {found}.{meant}")
         if not (n_rows.isascii() and n_rows.isdigit() and 1 <= int(n_rows[:9]) <= MOST_ROWS):
             raise InputError(
-                f"--unit: the number of rows of each person, after {key + ':'!r}, must be a whole number from 1 to "
-                f"{MOST_ROWS}, not {n_rows!r}."
+                f"--unit: the number after {key + ':'!r} must be a whole number from 1 to {MOST_ROWS}, not {n_rows!r}."
             )
         return cls(key=key, records=int(n_rows))
 
@@ -553,8 +548,7 @@ class UnitAnswer:
         keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(
-                f"--unit: {self.key!r} has only {so_many(n, 'different value')}, so it cannot identify persons. A key needs at "
-                f"least {FEWEST_PERSONS} different values."
+                f"--unit: {self.key!r} has {so_many(n, 'different value')}. A key needs at least {FEWEST_PERSONS}."
             )
         times = {key: often for key, often in zip(keys, np.bincount(every, minlength=len(keys)).tolist(), strict=True) if key}
         said = tuple(text for text in times if text in declared)

@@ -79,10 +79,8 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     document, content = read_scout(folder)
     figure = document.dependence
     if figure.value <= 3 * document.dependence_deviation:
-        raise InputError(
-            f"{folder}: the scout shows no association between the columns. Their distance from independence, "
-            f"{figure.value:.2g}, is within the noise."
-        )
+        why = f"Their distance from independence, {figure.value:.2g}, is within the noise."
+        raise InputError(f"{folder}: the scout shows no association between the columns. {why}")
     bins = document.bins()
     # of names, such as those of persons, hardly any is frequent
     named = [part for part in document.columns if part.kind == "texts"]
@@ -94,9 +92,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         or (drafted.gaps > 5 * document.deviation and (drafted.column.kind == "number" or drafted.column.missing))
     ]
     if len(kept) < 2:
-        raise InputError(
-            f"{folder}: a draft needs at least two columns with two or more bins. The scout has {len(kept) or 'none'}."
-        )
+        raise InputError(f"{folder}: a draft needs two columns with at least two bins. The scout has {len(kept) or 'none'}.")
     names = dict[str, str]()
     for drafted in kept:
         names[drafted.column.name] = plain_name(drafted.column.name, names.values())

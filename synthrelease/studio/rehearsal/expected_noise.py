@@ -204,9 +204,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
     design = spec.options.design
     if design is None or not spec.questions:
-        raise InputError(
-            "--design needs [design] and [[intended_queries]] in the configuration. One or both tables are missing."
-        )
+        raise InputError("--design needs a configuration with [design] and [[intended_queries]].")
     clusters = [] if design.clusters is None else [design.clusters]
     rule, atoms, keys = BinRule(spec.schema, spec.input), list[np.ndarray](), dict[str, list[str | None]]()
     for _, batch in batches(data, spec.schema, spec.input, [*design.strata, *clusters]):

@@ -277,9 +277,7 @@ def _make_folder(out: Path) -> None:
         raise OutputError(f"Cannot create the folder {out} ({error.strerror}).") from None
     strangers = sorted(path.name for path in out.iterdir())
     if strangers and STORE not in strangers:
-        raise InputError(
-            f"{out} is not the folder of a rehearsal, because it contains files such as {strangers[0]!r}. Choose a new folder."
-        )
+        raise InputError(f"{out} contains other files than a rehearsal, such as {strangers[0]!r}. Choose a new folder.")
 
 
 @dataclass(kw_only=True)

@@ -161,7 +161,7 @@ def test_a_sensitivity_that_depends_on_the_private_table_is_refused(monkeypatch:
     monkeypatch.setattr(
         asking, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more)
     )
-    with pytest.raises(ValueError, match="all must have the same public sensitivity"):
+    with pytest.raises(ValueError, match="must have one value and the same public sensitivity"):
         enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)
 
 

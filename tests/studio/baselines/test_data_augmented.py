@@ -126,7 +126,7 @@ def test_the_local_epsilon_is_the_worst_ratio_over_masked_and_drawn_values() -> 
 
 @pytest.mark.parametrize("pi", [np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[1.2, 0.0], [-0.2, 1.0]]), np.ones((1, 2))])
 def test_a_matrix_whose_columns_are_no_laws_is_refused(pi: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="must contain the probabilities|must be square"):
+    with pytest.raises(ValueError, match="the probabilities in each column|must be square"):
         MatrixMask(pi)
 
 

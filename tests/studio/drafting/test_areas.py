@@ -95,7 +95,7 @@ def test_what_is_no_answer(asked: str, told: str, tmp_path: Path) -> None:
 
 
 def test_areas_that_do_not_lie_within_one_another_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="some lie in several"):
+    with pytest.raises(InputError, match="must lie in one"):
         draft("towns", register(tmp_path / "people.csv", wandering=True), unit="row", areas=ASKED)
 
 

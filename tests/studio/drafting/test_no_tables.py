@@ -62,7 +62,7 @@ NO_TABLES = {
     "packed Excel": (gzip.compress(packed(b"Annegret,Zwiebelkopf")), "name every column"),
     "pickle": (b"\x80\x04\x95Annegret,Zwiebelkopf\n", "name every column"),
     "UTF-16": (people().encode("utf-16"), "UTF-16"),
-    "cut off": (gzip.compress(people().encode())[:900], "cut off"),
+    "cut off": (gzip.compress(people().encode())[:900], "incomplete or damaged"),
     "a row too long": (f"{people()}Annegret,Zwiebelkopf,1950-01-11,7,f,more\n".encode(), "found 6"),
     "a row too short": (f"{people()}Annegret,Zwiebelkopf\n".encode(), "found 2"),
     "an open quote": (f'{people()}"Annegret,Zwiebelkopf,1950-01-11,7,f\n'.encode(), "found an open quote"),

@@ -423,8 +423,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         rehearsed(tmp_path, SPACE)
     assert str(caught.value) == (
-        f"{tmp_path / 'out'} is not the folder of a rehearsal, because it contains files such as 'thesis.tex'. "
-        "Choose a new folder."
+        f"{tmp_path / 'out'} contains other files than a rehearsal, such as 'thesis.tex'. Choose a new folder."
     )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
 

@@ -110,5 +110,5 @@ def test_the_command_shows_them_and_makes_no_attempt(tmp_path: Path) -> None:
     assert "missing answers" in " ".join(done.stdout.split())
     assert not (tmp_path / "out").exists()
     (tmp_path / "survey.toml").write_text(CONFIG[: CONFIG.index("[[intended")] + CONFIG[CONFIG.index("[[generators") :])
-    with pytest.raises(InputError, match="needs \\[design\\] and \\[\\[intended_queries\\]\\]"):
+    with pytest.raises(InputError, match="with \\[design\\] and \\[\\[intended_queries\\]\\]"):
         survey_errors(load_spec(tmp_path / "survey.toml"), tmp_path / "public.csv")
