@@ -63,11 +63,14 @@ NO_TABLES = {
     "pickle": (b"\x80\x04\x95Annegret,Zwiebelkopf\n", "name every column"),
     "UTF-16": (people().encode("utf-16"), "UTF-16"),
     "cut off": (gzip.compress(people().encode())[:900], "incomplete or damaged"),
-    "a row too long": (f"{people()}Annegret,Zwiebelkopf,1950-01-11,7,f,more\n".encode(), "found 6"),
-    "a row too short": (f"{people()}Annegret,Zwiebelkopf\n".encode(), "found 2"),
-    "an open quote": (f'{people()}"Annegret,Zwiebelkopf,1950-01-11,7,f\n'.encode(), "found an open quote"),
+    "a row too long": (f"{people()}Annegret,Zwiebelkopf,1950-01-11,7,f,more\n".encode(), "has 6 fields, but the header has 5"),
+    "a row too short": (f"{people()}Annegret,Zwiebelkopf\n".encode(), "has 2 fields, but the header has 5"),
+    "an open quote": (f'{people()}"Annegret,Zwiebelkopf,1950-01-11,7,f\n'.encode(), "contains an open quote"),
     "a zero byte": (f"{people()}Anne\0gret,Zwiebelkopf,1950-01-11,7,f\n".encode(), "zero byte"),
-    "a cell without end": (f"{people()}{'Zwiebelkopf' * 20_000},Annegret,1950-01-11,7,f\n".encode(), "longer field"),
+    "a cell without end": (
+        f"{people()}{'Zwiebelkopf' * 20_000},Annegret,1950-01-11,7,f\n".encode(),
+        "a field of more than 131072 characters",
+    ),
 }
 
 
