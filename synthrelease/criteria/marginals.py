@@ -396,6 +396,10 @@ class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single table."
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        widest = max(self.about.up_to(len(layout.sizes)), *map(len, self.about.named(layout)), 1)
+        return min(4e-8 * rows * self.about.n_tables(layout), seconds_of_differences(layout, widest, rows))
+
     def sentence(self, facts: PublicFacts) -> str:
         return (
             f"On average over all tables of {self.about.tables_in_words(len(facts.columns))}: the share of the released rows "
