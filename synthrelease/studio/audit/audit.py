@@ -36,7 +36,7 @@ class Scope:
     Attributes
     ----------
     text : a text that the family or name of a case, or the name of an enumeration, must contain, in small or capital letters.
-    generators, enumerated : the names of the generators, and the kinds of enumerations; None for all of them.
+    generators, enumerated : the names of the generators, and the kinds of enumerations, or None for all of them.
     """
 
     text: str = ""

@@ -1,8 +1,8 @@
-"""Try a criterion or a generator of another package on small tables, before it may run on a private file.
+"""Try a criterion or a generator of another package on small tables before it is used on a private file.
 
-The values of a criterion are computed for every table of up to two records in small worlds, some with numbers far from 0. No
-replaced record may change a value by more than the sensitivity that the class claims. A generator gets noisy tables and must
-return the requested rows. Passing these tests proves no claim, because larger tables are not tried.
+The values of a criterion are computed for every table of up to two records in small worlds, some with numbers far from 0.
+Replacing one record may not change a value by more than the sensitivity that the class claims. A generator gets noisy tables
+and must return the requested number of rows. Passing these tests does not prove the claim, because larger tables are not tried.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check sensitivities by enumeration: every private table, every neighbour and every synthetic table of a tiny world.
+"""Check sensitivities by enumerating every private table, every neighbour and every synthetic table of a tiny world.
 
 A triple (R, R', S) has two private tables R and R' of n records that differ in one record, and a synthetic table S. For every
 triple:
@@ -81,7 +81,7 @@ class Enumeration:
         differs from the second implementation. The second counts the pairs of files whose tables do not follow the resizing
         theorem.
     largest : the largest change as an exact share of the bound.
-    first : the first tables that show a violation or disagreement, in words; empty if there are none.
+    first : the first tables that show a violation or disagreement, in words, or an empty string if there are none.
     """
 
     name: str

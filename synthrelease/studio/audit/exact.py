@@ -1,10 +1,10 @@
 """Compute the value of every criterion from its definition, in whole numbers: a second, slow and obvious implementation.
 
-A criterion compares rows. In a plain world, a record is a row. In a world of roots with members, the rows of a root are its
-members, or the pairs of its members. So a table of records is first counted by its rows (`RowCounts`). Each function takes
-all private tables at once, as counts of every distinct row, and one synthetic table. The function returns numerators and one
-denominator, so that comparisons of values and of differences are exact. This module uses no code of releases. In docstrings,
-"bound" is the bound on the sensitivity of the value.
+A criterion compares rows. If the records of a world have no members, each record is one row. If a record is a root with
+members, such as a household, its rows are the members, or the pairs of members. So the rows of a table of records are counted
+first (`RowCounts`). Each function takes all private tables at once, as counts of every distinct row, and one synthetic table.
+The function returns numerators and one denominator, so that comparisons of values and of differences are exact. This module
+uses no code of releases. In docstrings, "bound" is the bound on the sensitivity of the value.
 """
 
 from __future__ import annotations
@@ -341,7 +341,7 @@ def _shares(
     criterion: InGroups, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
     """Return the largest error of the share of an event in a group, over all groups and events. An event is an (n_rows,)
-    indicator of rows. One record changes the value of a group of m_g rows by at most 1 / m_g.
+    indicator of rows. Changing one record changes the share in a group of m_g rows by at most 1 / m_g.
     """
     groups = _groups(criterion, rows)
     sizes = [int(synthetic @ group) for group in groups]

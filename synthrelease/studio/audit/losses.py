@@ -113,7 +113,7 @@ Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class AskedDraw:
-    """A request of a mechanism to its source of entropy.
+    """A random draw that a mechanism requests from its source of entropy.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class AskedDraw:
 
 
 class Unanswered(Exception):
-    """The exception that stops a mechanism at a question that has no answer."""
+    """The exception that stops a mechanism when it requests a draw for which there is no answer."""
 
 
 class ReplayedEntropy(SystemEntropy):
@@ -212,7 +212,7 @@ class Conversation:
     Attributes
     ----------
     noise, choices : the losses of noisy values, and the losses of private choices.
-    leak : differences between the two tables besides the answers; empty for a correct mechanism.
+    leak : differences between the two tables besides the answers, or an empty string for a correct mechanism.
     """
 
     noise: float
@@ -247,7 +247,7 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """Return the result of the mechanism with these answers; None if it stopped at a question."""
+    """Return the result of the mechanism with these answers, or None if it stopped at a question."""
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -392,7 +392,7 @@ class LossCase:
     claim : the claimed epsilon if the charge is pure, otherwise the claimed rho.
     conversations : number of conversations with different public draws. For a pure generator, the result is the largest loss of
         a conversation; for other generators, the mean loss.
-    because : the reason why the largest loss found is below 0.95 of the claim; empty if it is not below.
+    because : the reason why the largest loss found is below 0.95 of the claim, or an empty string if it is not below.
     faulty : whether the claim is known to be wrong, so that the audit must find it.
     """
 

@@ -64,7 +64,7 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
 
     Parameters
     ----------
-    rounds : largest number of rounds; None for no limit, for which acceptance or the stop coin must have a positive
+    rounds : largest number of rounds, or None for no limit, for which acceptance or the stop coin must have a positive
         probability.
     """
     acceptance = sum(accepted, Fraction(0))

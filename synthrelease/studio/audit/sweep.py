@@ -179,7 +179,7 @@ def sweep(
 
     Parameters
     ----------
-    before : criteria that the criterion refers to.
+    before : the other criteria to which this criterion refers.
     more : other attributes of the sweep.
     """
     return Sweep(name=name, highs=highs, criteria=(*before, criterion(kind, **settings)), **more)

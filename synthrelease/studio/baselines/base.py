@@ -218,7 +218,7 @@ class MadeTables:
     ----------
     name : the name of the method, in words.
     guarantee : `NO_GUARANTEE`, or the nominal guarantee.
-    epsilon : the epsilon of the guarantee; None if the method has no guarantee.
+    epsilon : the epsilon of the guarantee, or None if the method has no guarantee.
     rule : how statistics of the copies are combined.
     notes : the choices of the method, and problems of the tables.
     """

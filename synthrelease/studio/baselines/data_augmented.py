@@ -56,7 +56,7 @@ class DataAugmented:
     table : public counts.
     predictors : for each column of X, the other columns in the order in which they form groups.
     masks : for each risk group, the noise mask of each column of X.
-    risk : (n_cells,) the risk group of each cell of the table, from 0; None if there is only one group.
+    risk : (n_cells,) the risk group of each cell of the table, from 0, or None if there is only one group.
     plausibility : rules for the copies; a row that breaks a rule is drawn again.
     """
 

@@ -98,7 +98,7 @@ class Moved(SynthreleaseError):
 
 
 class Refused(SynthreleaseError):
-    """Nothing was saved, because some controls are invalid. `causes` contains the error of each control."""
+    """Nothing was saved, because the entries in some controls are invalid. `causes` contains the error of each such control."""
 
     def __init__(self, causes: Mapping[str, Exception]):
         self.causes = causes
@@ -263,13 +263,15 @@ class DeskFiles:
             replace_files(_contents(texts, old))
 
     def last_change(self, texts: BothTexts) -> str:
-        """Return the lines that the last edit changed; empty if the files have changed since."""
+        """Return the lines that the last edit changed, or an empty string if the files have changed since."""
         if self._before is None or self._before[0] != texts.seen:
             return ""
         return difference(self._before[1], texts)
 
     def moved(self, seen: str) -> str:
-        """Return the lines that have changed since a page showed the files; empty if the earlier contents are unknown."""
+        """Return the lines that have changed since a page showed the files, or an empty string if the earlier contents are
+        unknown.
+        """
         return difference(self._kept[seen], self.texts()) if seen in self._kept else ""
 
     def _as_seen(self, seen: str) -> BothTexts:
@@ -393,9 +395,9 @@ class Running:
 
     Attributes
     ----------
-    process : the process ID; 0 if it is unknown.
-    folder : the name of the folder that the rehearsal writes into; empty if the name is unknown.
-    standing : the progress of the rehearsal; None as long as it is unknown.
+    process : the process ID, or 0 if it is unknown.
+    folder : the name of the folder that the rehearsal writes into, or an empty string if the name is unknown.
+    standing : the progress of the rehearsal, or None as long as it is unknown.
     """
 
     process: int
@@ -422,7 +424,7 @@ class Rehearsed:
 
     @property
     def shortlist(self) -> Path | None:
-        """Return the path of the shortlist; None if the rehearsal has none."""
+        """Return the path of the shortlist, or None if the rehearsal has none."""
         path = self.folder / "shortlist.toml"
         return path if path.is_file() else None
 
@@ -433,8 +435,8 @@ class Rehearsals:
     Parameters
     ----------
     config : path of the configuration.
-    data : path of the public file; None if the steward gave no public file.
-    members : path of the public file of the second of two linked tables; None if the steward gave no such file.
+    data : path of the public file, or None if the steward gave no public file.
+    members : path of the public file of the second of two linked tables, or None if the steward gave no such file.
     """
 
     def __init__(self, config: Path, data: str | None, members: str | None = None):
@@ -450,7 +452,7 @@ class Rehearsals:
         return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
 
     def running(self) -> Running | None:
-        """Return the running rehearsal, whichever desk started it; None if no rehearsal runs."""
+        """Return the running rehearsal, whichever desk started it, or None if no rehearsal runs."""
         with self._lock:
             if self._child is not None and self._child.poll() is not None:
                 self._child = None
@@ -571,7 +573,7 @@ class Rehearsals:
 
 
 def _changed(path: Path) -> int:
-    """Return the time of a file's last change in nanoseconds; 0 if the file does not exist."""
+    """Return the time of a file's last change in nanoseconds, or 0 if the file does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -609,7 +611,7 @@ Form = Mapping[str, str]
 
 
 class NoSuchControl(ValueError):
-    """The request names a control that no page has."""
+    """The request names a button or field that no page has."""
 
     def __init__(self) -> None:
         super().__init__("The page has no control of this name.")
@@ -623,7 +625,7 @@ class Shown:
     ----------
     texts : contents of the two files.
     spec : the specification of these contents.
-    public : the public file; None if the steward gave no public file.
+    public : the public file, or None if the steward gave no public file.
     """
 
     texts: BothTexts
@@ -815,7 +817,9 @@ def _of_card(control: str, form: Form) -> list[Edit]:
 
 
 def _of_program(start: Shown, form: Form) -> list[Edit]:
-    """Return the edit of the address and checksum of the program for readers. Two empty fields remove the setting."""
+    """Return the change to the address and checksum of the program for readers. If both fields are empty, the setting is
+    removed.
+    """
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
         raise ValueError("Enter the address of the program and its SHA-256.")
@@ -823,7 +827,7 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
 
 
 def number(text: str) -> str:
-    """Return the text of a number without surrounding blanks. Raises ValueError if the text is no number."""
+    """Return a typed number without surrounding blanks. Raises ValueError if the text is not a number."""
     if not NUMBER.fullmatch(text.strip()):
         raise ValueError(f"Enter a number such as 12 or 0.5, not {text[:40]!r}.")
     return text.strip()

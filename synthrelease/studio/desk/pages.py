@@ -126,7 +126,7 @@ def _kind(kind: str) -> Kind:
 
 
 def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:
-    """Make a column of the file the key that identifies the person of a row. A released column is left out first."""
+    """Use a column of the file as the key that identifies persons. If the column is released, it is left out first."""
     if start.public is None or source not in start.public.columns:
         raise NoSuchControl
     released = [column.name for column in start.spec.schema.columns if source in column.sources]
@@ -149,7 +149,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
 
     Parameters
     ----------
-    data : path of the public file; None if there is no public file.
+    data : path of the public file, or None if there is no public file.
     important : names of the columns that most questions are about.
 
     Raises
@@ -350,7 +350,7 @@ class Guard:
         await self._app(scope, again, _protected(send))
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Return the response to a refused request; None for an accepted request."""
+        """Return the response to a refused request, or None for an accepted request."""
         method, query = scope["method"], scope.get("query_string", b"")
         if not _same(headers.get("host", ""), self._host):
             return PlainTextResponse("The desk answers only at the address that it printed.", 400)
@@ -388,7 +388,7 @@ def _same(secret: str, expected: str) -> bool:
 
 
 def _single(scope: Scope) -> dict[str, str] | None:
-    """Return the headers by name; None if a header that the guard checks occurs twice."""
+    """Return the headers by name, or None if a header that the guard checks occurs twice."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
@@ -451,12 +451,12 @@ class Opened:
     Attributes
     ----------
     files : configuration and acceptance file.
-    public, members : the public file, and the public file of the second of two linked tables; None for a file that was not
+    public, members : the public file, and the public file of the second of two linked tables, or None for a file that was not
         given.
     guesses : the kinds that a draft would choose for the columns of the public files.
     rehearsals : rehearsals of the configuration.
-    folder : a published folder; None if the steward gave no such folder.
-    ledger : path of the ledger of the private dataset; None if the steward gave no ledger.
+    folder : a published folder, or None if the steward gave no such folder.
+    ledger : path of the ledger of the private dataset, or None if the steward gave no ledger.
     announced : a message for every page, such as that another desk is open on the files.
     start : screen 0, for a start without a public file. The other screens can be opened as soon as the configuration exists.
     """
@@ -797,7 +797,7 @@ def _statement(ledger: Path | None) -> Account:
 
 
 def _control_of(field_name: str) -> str:
-    """Return the control that a field belongs to, such as "bounds:age" for "bounds:age/low"."""
+    """Return the control to which a field belongs, such as "bounds:age" for "bounds:age/low"."""
     return field_name.rpartition("/")[0]
 
 

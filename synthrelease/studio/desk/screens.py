@@ -65,7 +65,7 @@ class Cause:
     ----------
     text : a sentence that states the expected value and the value found.
     where : the name of the screen on which the mistake can be corrected, or the setting and the file of the setting.
-    address : address of the screen; empty if the setting can be changed only in an editor.
+    address : address of the screen, or an empty string if the setting can be changed only in an editor.
     """
 
     text: str
@@ -138,8 +138,8 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return, for each screen except the published folder, sentences on what the steward still has to do there; empty for a
-    finished screen.
+    """Return, for each screen except the published folder, sentences on what the steward still has to do there, or an empty
+    mapping for a finished screen.
     """
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
@@ -278,7 +278,7 @@ def _frequent(texts: Mapping[str | None, int]) -> str:
 
 
 def _stand_ins(column: Column) -> str:
-    """Return a text with the representative values of the first four bins; empty for columns without numbers."""
+    """Return a text with the representative values of the first four bins, or an empty string for columns without numbers."""
     binning = next(iter(column.alternatives.values()))
     numbers = zip(binning.labels, binning.numbers, strict=True)
     texts = [f"{label}: {number:.6g}" for label, number in numbers if number is not None]
@@ -436,7 +436,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
-    """Return the cheaper plan that a rehearsal of these files confirmed; None if there is none."""
+    """Return the plan with a lower cost that a rehearsal of these files confirmed, or None if there is no such plan."""
     shortlist = None if rehearsed is None else rehearsed.shortlist
     try:
         plan = None if shortlist is None else cheaper_plan(spec, shortlist)
@@ -512,7 +512,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """Return sentences on changes of the two files since they were drafted or rehearsed; empty if there are none."""
+    """Return sentences on changes of the two files since they were drafted or rehearsed, or an empty list if there are none."""
     try:
         state = standing(spec)
     except SpecError as error:
@@ -547,8 +547,8 @@ class Account:
 
     Attributes
     ----------
-    statement : the contents; None if no ledger was given or it cannot be read.
-    why : the reason why the ledger cannot be read; empty if it can be read or if no ledger was given.
+    statement : the contents, or None if no ledger was given or it cannot be read.
+    why : the reason why the ledger cannot be read, or an empty string if it can be read or if no ledger was given.
     """
 
     statement: Statement | None = None
@@ -615,8 +615,8 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
-    """Return the values of the ledger for the screen: spent, cost of this release, and the remaining budget; None without a
-    ledger."""
+    """Return the amounts of the ledger that the screen shows: the spent budget, the cost of this release, and the remaining
+    budget. Return None if there is no ledger."""
     if account.statement is None:
         return {"why": account.why} if account.why else None
     statement = account.statement

@@ -37,8 +37,8 @@ class Strips:
 
     Parameters
     ----------
-    public : the public file; None if there is none.
-    members : the public file of the second of two linked tables; None if there is none.
+    public : the public file, or None if there is no public file.
+    members : the public file of the second of two linked tables, or None if there is no such file.
     """
 
     def __init__(self, public: PublicFile | None, members: PublicFile | None = None):
@@ -52,7 +52,8 @@ class Strips:
         Parameters
         ----------
         policy : [input] of the configuration.
-        linked : [members] of the configuration, because a column may belong to members or count them; None if there are none.
+        linked : [members] of the configuration, because a column may belong to members or count them, or None if there are
+            none.
         """
         bins = tuple((name, binning.labels, binning.numbers) for name, binning in column.alternatives.items())
         values = (column.sources, column.bounds, column.edges, bins, tuple(column.values.items()), column.missing_values)
@@ -66,12 +67,14 @@ class Strips:
         return self._kept[key]
 
     def texts(self, column: Column, linked: Linked | None) -> Mapping[str | None, int]:
-        """Return how often each text of a column occurs in the public file; empty if the column is in no public file."""
+        """Return how often each text of a column occurs in the public file, or an empty mapping if the column is in no public
+        file.
+        """
         file = self._file(column, linked)
         return {} if file is None else file.columns[column.source]
 
     def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
-        """Return the public file that has the column; None if there is none.
+        """Return the public file that has the column, or None if no file has it.
 
         For a column of members, the file of members is searched first.
         """

@@ -116,7 +116,7 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits around a frequent 0, so that the value 0 has a separate bin; empty if 0 is not frequent."""
+    """Return limits around a frequent 0, so that the value 0 has a separate bin, or an empty tuple if 0 is not frequent."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -132,8 +132,8 @@ def _even(
 
     Parameters
     ----------
-    steps : the steps that coarse bins may have; empty for any round step. With steps, a first bin that would be wider than a
-        step ends 5 earlier if enough rows are left in it.
+    steps : the steps that coarse bins may have, or an empty sequence for any round step. With steps, a first bin that would be
+        wider than a step ends 5 earlier if enough rows are left in it.
     """
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
@@ -149,7 +149,7 @@ def _even(
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
-    """Return limits such as 1, 10, 100, ... and 1, 2, 5, 10, ... for coarse and fine bins; None if values are not skewed."""
+    """Return limits such as 1, 10, 100, ... and 1, 2, 5, 10, ... for coarse and fine bins, or None if values are not skewed."""
     if (ends := skewed(values, counts)) is None:
         return None
     low, high = ends
@@ -162,7 +162,7 @@ def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[l
 
 
 def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
-    """Return the 3rd and the 97th percentile of the positive values if these are skewed; otherwise None.
+    """Return the 3rd and the 97th percentile of the positive values if these are skewed, or None otherwise.
 
     Values are skewed if their 97th percentile is at least 8 times the median.
     """
@@ -300,7 +300,7 @@ class NumberFacts:
     Attributes
     ----------
     numbers : the representative value of each bin whose value differs from its default, by the label of the bin.
-    step : the step of the grid on which exact values are counted; None for the default grid, which follows from the bounds.
+    step : the step of the grid on which exact values are counted, or None for the default grid, which follows from the bounds.
     mean_range, line_range : ranges to which values are clipped for a mean, and for a regression line.
     spread : the standard deviation of the values after clipping to `mean_range`.
     """
@@ -339,8 +339,8 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return a question about a smallest or largest value that is rare but changes the mean strongly; empty if there is no such
-    value.
+    """Return a question about a smallest or largest value that is rare but changes the mean strongly, or an empty string if
+    there is no such value.
 
     The smallest and the largest value determine bounds and representative values. So one wrong row can distort means.
     """
@@ -389,7 +389,7 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """Return the step of a finer grid if the default grid would change the means in the bins; otherwise None.
+    """Return the step of a finer grid if the default grid would change the means in the bins, or None otherwise.
 
     The default grid can change means, because halves of a step are rounded up. It can also change them if most values are near
     0, as with amounts of money.

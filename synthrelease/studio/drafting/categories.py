@@ -46,9 +46,9 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
     Returns
     -------
-    draft : the draft of the column; None for up to 40 codes, and for codes with labels in the codebook. Also None for texts
-        without common first characters, or with more than 100 different first characters. Also None if frequent codes have more
-        than 80% of the rows.
+    draft : the draft of the column, or None for up to 40 codes, and for codes with labels in the codebook. Also None for
+        strings without common first characters, or with more than 100 different first characters. Also None if frequent codes
+        have more than 80% of the rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
@@ -65,7 +65,7 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
 
 def _beginning(texts: Collection[str]) -> int:
-    """Return the number of first characters that give the group of a code; 0 if there are no groups, or more than 100.
+    """Return the number of first characters that give the group of a code, or 0 if there are no groups, or more than 100.
 
     The first characters of a code are the letters before digits, the digits before a point, or the first two digits of at least
     four digits. If all codes have the same first two digits, more digits are used.
@@ -241,10 +241,10 @@ _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
     """Return the answers in one spelling each, and the other spellings of each answer.
 
-    Texts are the same answer if they differ only in capitals, spaces, hidden characters or the encoding of accents ("Ja", "JA
+    Strings are the same answer if they differ only in capitals, spaces, hidden characters or the encoding of accents ("Ja", "JA
     "). In a column of words for yes and no, words with the same meaning are the same answer ("TRUE", "yes", "1"). So are codes
     of which one has lost its leading zeros ("7", "0007"). 1.0 and 1 are the same. The most frequent spelling is kept. Codes
-    with labels in the codebook and columns with more than 40 texts are not merged.
+    with labels in the codebook and columns with more than 40 strings are not merged.
     """
     texts, labels = answers.texts, answers.entry.labels
     whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))
@@ -309,10 +309,11 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
 
 
 def _several_answers(texts: Collection[str]) -> str:
-    """Return the question about cells that list several answers, such as "bus;car"; empty if there are no such cells.
+    """Return the question about cells that list several answers, such as "bus;car", or an empty string if there are no such
+    cells.
 
     Cells count as lists if at least two of the listed answers also occur alone, and if the column has fewer different answers
-    than different texts.
+    than different strings.
     """
     for mark in ";|,":
         parts = {part.strip() for text in texts for part in text.split(mark)}
@@ -421,13 +422,13 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each string in the first list that contains all strings; None if no list contains all of them."""
+    """Return the rank of each string in the first list that contains all strings, or None if no list contains all of them."""
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 
 
 def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
-    """Return the number of each text such as "grade 2", "stage III" or "ISCED 5A"; None if a text has a different form."""
+    """Return the number of each string such as "grade 2", "stage III" or "ISCED 5A", or None if a string has another form."""
     steps = {text: _NUMBERED.fullmatch(word) for text, word in words.items()}
     ranks = {text: (step["number"], step["letter"] or "") for text, step in steps.items() if step}
     if len(ranks) < len(words):
@@ -439,8 +440,8 @@ def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:
-    """Return the position of each text on a scale between two poles, such as "very low" and "very high"; None if a text is not
-    on a scale.
+    """Return the position of each string on a scale between two poles, such as "very low" and "very high", or None if a string
+    is not on a scale.
 
     The middle of the scale is 0.
     """

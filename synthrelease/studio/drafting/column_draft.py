@@ -1,6 +1,6 @@
 """Define a drafted column, recognise missing answers, and leave out keys, duplicate columns and columns beyond the limit.
 
-`ColumnDraft` is a drafted column, `LeftOut` a column that is left out with the reason, and `Answers` the texts of a column
+`ColumnDraft` is a drafted column, `LeftOut` a column that is left out with the reason, and `Answers` the strings of a column
 without missing answers.
 """
 
@@ -47,9 +47,9 @@ _GAP, _MANY_MISSING = 2, 20
 
 
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the strings of a column that stand for a missing answer, in the order of `texts`.
+    """Return the strings of a column that mean a missing answer, in the order of `texts`.
 
-    These are the texts that the codebook declares as missing. Words such as "?" and "unknown" count, too. So do "N" or "U"
+    These are the strings that the codebook declares as missing. Words such as "?" and "unknown" count, too. So do "N" or "U"
     among numbers, and dates such as 9999-99-99. Codes such as 97, 98, 99, 999, -9, 777 or 888 count if they are far from all
     other numbers of the column and have no label in the codebook. Negative codes such as -1 count in a quantity whose other
     values are not negative.
@@ -174,26 +174,27 @@ class ColumnDraft:
     description : description from the codebook.
     part, minus, format, minus_format : for a date, the part that is used, the column of the date that is subtracted, the
         format, and the format of the subtracted date if it differs.
-    bins, facts : the bins of a column of numbers, and the settings for criteria with the numbers of this column; None for other
-        columns.
+    bins, facts : the bins of a column of numbers, and the settings for criteria with the numbers of this column, or None for
+        other columns.
     codes : for each string of a column of codes or categories, the label and the frequency of the string.
     ordered : whether the categories have an order, so that neighbours may be merged.
     within : for each category, the larger category that contains it according to another column, such as the sector of an
         industry; otherwise empty.
-    groups : label of each released group of categories, with the texts of its categories; empty if each category has its own
-        bin.
-    characters : the number of leading characters of a string that form its code; None if the whole string is the code.
+    groups : label of each released group of categories, with the strings of its categories, or an empty mapping if each
+        category has its own bin.
+    characters : the number of leading characters of a string that form its code, or None if the whole string is the code.
     common : codes with a bin of their own, if all other codes, including codes that the public file lacks, share a bin;
         otherwise empty.
     levels : for the smallest areas, the label of each code's larger area, for every level of larger areas.
-    missing_values : texts that stand for a missing answer in this column, in addition to the texts for every column.
+    missing_values : strings that mean a missing answer in this column, in addition to the strings that mean a missing answer in
+        every column.
     missing_label : label of the bin of missing values.
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
     calendar : whether the numbers are years of the calendar, such as the year of a survey, and not years of birth. Nobody needs
         the mean of calendar years.
-    doubt : the question to the steward; empty if there is no question.
+    doubt : the question to the steward, or an empty string if there is no question.
     kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions, so they are
         stored separately.
     """
@@ -253,7 +254,9 @@ class ColumnDraft:
 
     @property
     def texts_of_bins(self) -> list[str]:
-        """The coarse bins of a column of numbers, in the form in which a configuration writes them; empty for other columns."""
+        """The coarse bins of a column of numbers, in the form in which a configuration writes them, or an empty list for other
+        columns.
+        """
         return self.bins.texts(whole=self.is_whole, weight=self.weight)["coarse"] if self.bins else []
 
     @property
@@ -295,8 +298,8 @@ class LeftOut:
     ----------
     source : name of the column in the file.
     because : the reason for leaving the column out, as a clause.
-    rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value; otherwise
-        0.
+    rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value, or 0
+        otherwise.
     besides : a phrase that names a value, such as 0. The rows with this value are not counted in `because` and in the two
         numbers. Empty if there is no such value.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
@@ -317,14 +320,15 @@ class Answers:
     Attributes
     ----------
     source : name of the column in the file.
-    texts : how often each text occurs.
+    texts : how often each string occurs.
     missing_values : strings that stand for a missing answer in this column.
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
     below_zero : the strings in `missing_values` that are negative codes without a label. The other values of the column are a
         quantity that is not negative.
     shared : whether another column has many of these strings and is not a key, such as a second diagnosis.
-    named_by : column of the file from which the labels come; empty if the labels come from the codebook or do not exist.
+    named_by : column of the file from which the labels come, or an empty string if the labels come from the codebook or do not
+        exist.
     """
 
     source: str
@@ -342,7 +346,7 @@ class Answers:
 
         Parameters
         ----------
-        texts : how often each text occurs.
+        texts : how often each string occurs.
         empty : number of rows without a text.
         """
         below_zero = tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels)
@@ -367,12 +371,12 @@ class Answers:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Whether all strings are numbers; false without strings."""
+        """Whether all strings are numbers. False if there are no strings."""
         return bool(self.texts) and all(map(NUMBER.fullmatch, self.texts))
 
     @cached_property
     def are_whole(self) -> bool:
-        """Whether all strings are whole numbers; false without strings."""
+        """Whether all strings are whole numbers. False if there are no strings."""
         return bool(self.texts) and all(map(WHOLE.fullmatch, self.texts))
 
     @cached_property
@@ -406,7 +410,7 @@ def plain_name(source: str, used_names: Collection[str]) -> str:
     Parameters
     ----------
     source : name of the column in the file.
-    used_names : names of other columns; the result is a different name.
+    used_names : names of other columns. The result is a different name.
     """
     name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
@@ -443,7 +447,7 @@ class AskedFor:
 
     Attributes
     ----------
-    only : the columns to draft, and no other column; None for all columns.
+    only : the columns to draft, and no other column, or None for all columns.
     leave_out : columns that are not drafted.
     """
 
@@ -533,7 +537,7 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Return the (n_rows,) groups of the rows, for the comparison of columns; -1 for a row without a value.
+    """Return the (n_rows,) groups of the rows, for the comparison of columns, or -1 for a row without a value.
 
     Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
     group.
@@ -598,7 +602,7 @@ _OF_TOP = 0.35
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Return the reason for leaving a column out as a key or as free text; None for any other column."""
+    """Return the reason for leaving a column out as a key or as free text, or None for any other column."""
     named = PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source)
     none = missing_keys(answers.texts) if named else ()
     left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text not in none}))
@@ -633,8 +637,8 @@ _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Return whether nearly all texts are codes of a classification, many of which share their first characters. The name must
-    not suggest a key.
+    """Return whether nearly all strings are codes of a classification, many of which share their first characters. The name
+    must not suggest a key.
     """
     n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
     beginnings, n = len({text[:3] for text in answers.texts}), len(answers.texts)
@@ -642,7 +646,7 @@ def _are_classified(answers: Answers) -> bool:
 
 
 def _are_words(texts: Collection[str]) -> bool:
-    """Return whether most texts have several words, as remarks and names of persons have."""
+    """Return whether most strings have several words, as remarks and names of persons have."""
     return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
 
 
@@ -676,8 +680,8 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 
 
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the values of a key, such as 0 or 99999, that stand for a missing key. Each of these values has far more rows than
-    any person can have.
+    """Return the values of a key, such as 0 or 99999, that mean that the key is missing. Each of these values has far more rows
+    than any person can have.
 
     Parameters
     ----------
@@ -703,7 +707,8 @@ def _differ_by_design(answers: Answers) -> bool:
 
 
 def _number_of_something(answers: Answers) -> str:
-    """Return the evidence that whole numbers are a key, as a clause; empty if the numbers may be a quantity or codes.
+    """Return the evidence that whole numbers are a key, as a clause, or an empty string if the numbers may be a quantity or
+    codes.
 
     A quantity has about the same density in neighbouring parts of its range. This density determines the expected number of
     different values. Serial numbers have more different values, because hardly any number is missing. Numbers of persons who
@@ -773,8 +778,8 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Return the evidence that strings are assigned identifiers, as a clause; empty if there is no such evidence. Identifiers
-    have the same pattern, at least four digits in the median, and about even frequencies.
+    """Return the evidence that strings are assigned identifiers, as a clause, or an empty string if there is no such evidence.
+    Identifiers have the same pattern, at least four digits in the median, and about even frequencies.
     """
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):

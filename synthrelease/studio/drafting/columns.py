@@ -82,7 +82,7 @@ class Kind:
     ----------
     codes : whether the numbers are codes.
     because : reasons for the decision, as a clause.
-    doubt : reasons against the decision, as a clause; empty if the decision is clear.
+    doubt : reasons against the decision, as a clause, or an empty string if the decision is clear.
     """
 
     codes: bool
@@ -150,7 +150,7 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
-    """Return the unit, such as 60 minutes, if nearly all rows have a multiple of this unit; otherwise 0.
+    """Return the unit, such as 60 minutes, if nearly all rows have a multiple of this unit, or 0 otherwise.
 
     At least six multiples occur, and other numbers are less frequent.
     """
@@ -406,7 +406,9 @@ def _draft_again(answers: Answers, kind: str, how: str = "draft again with a cod
 
 
 def _untidy(answers: Answers) -> str:
-    """Return the reason why the spelling of a column's strings prevents a draft of the column; empty if there is no reason."""
+    """Return the reason why the spelling of a column's strings prevents a draft of the column, or an empty string if there is
+    no reason.
+    """
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
@@ -428,7 +430,7 @@ def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> Colu
 
 
 def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    """Draft a column whose texts are numbers: as numbers, as codes or as a weight."""
+    """Draft a column whose strings are numbers: as numbers, as codes or as a weight."""
     values, rows = answers.numbers
     weight = _is_weight(answers)
     like_a_weight = "" if weight else _like_a_weight(answers)
@@ -573,8 +575,8 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Return why a column looks like a design weight although its name does not say so; empty if the column does not look like
-    a design weight.
+    """Return why a column looks like a design weight although its name does not say so, or an empty string if the column does
+    not look like a design weight.
 
     A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
     population.
@@ -682,7 +684,9 @@ def numbers(
 
 
 def _near_codes(answers: Answers, largest: float) -> str:
-    """Return a question about codes of missing answers that are just above the largest number; empty without such codes."""
+    """Return a question about codes of missing answers that are just above the largest number, or an empty string if there are
+    no such codes.
+    """
     codes = [text for text in answers.missing_values if NUMBER.fullmatch(text) and text not in answers.entry.missing]
     near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
     if not near:
@@ -723,7 +727,7 @@ class DateColumn:
     ----------
     answers : the column.
     format : the format of the dates of the column, as in `strptime`.
-    days : (n_rows,) ordinal of the date of each row (1 for 1 January of year 1); -1 if the row has no date.
+    days : (n_rows,) ordinal of the date of each row (1 for 1 January of year 1), or -1 if the row has no date.
     """
 
     answers: Answers
@@ -747,9 +751,10 @@ class DateColumn:
 
 
 def date_format(texts: Collection[str]) -> str | None:
-    """Return the first format in which all strings are dates between 1850 and 2100; None if there is no such format.
+    """Return the first format in which all strings are dates between 1850 and 2100, or None if there is no such format.
 
-    The result has several formats if each text fits exactly one of them, and each format has a text that no other format fits.
+    The result has several formats if each string fits exactly one of them, and each format has a string that no other format
+    fits.
     """
     if form := next((form for form in FORMATS if texts and all(_parsed(text, form) for text in texts)), None):
         return form
@@ -783,12 +788,13 @@ def _parsed(text: str, form: str) -> date | None:
 
 
 def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateColumn | None:
-    """Return a column of the file as dates; None if its strings are no dates.
+    """Return a column of the file as dates, or None if its strings are no dates.
 
     Parameters
     ----------
     answers : the column.
-    texts, codes : different texts of the column without surrounding blanks, and (n_rows,) the index of each row's text.
+    texts, codes : different strings of the column without surrounding blanks, and (n_rows,) the index of the string of each
+        row.
     """
     form = date_format(answers.texts)
     if form is None:
@@ -827,7 +833,7 @@ def _without_fillers(answers: Answers) -> Answers:
 
 
 def _unclear_dates(answers: Answers) -> list[LeftOut]:
-    """Return a column of dates whose formats are unclear as left out, with the reason; empty for every other column.
+    """Return a column of dates whose formats are unclear as left out, with the reason, or an empty list for every other column.
 
     For example, spreadsheets store dates as days since 1900 (43831), and programs write 1 February 2020 as 1022020.
     """
@@ -876,7 +882,7 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
-    """Return the column of dates of birth; None if there is no such column.
+    """Return the column of dates of birth, or None if there is no such column.
 
     Dates of birth precede another date in at least 95% of the rows, by ten years in the median, or by three years if the name
     of the column says birth.
@@ -1024,7 +1030,9 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the texts that do not fit, with their frequencies; empty if they occur in more than `allowed` rows."""
+    """Return the strings that do not fit, with their frequencies, or an empty mapping if they occur in more than `allowed`
+    rows.
+    """
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
         if not fits(text):
@@ -1051,7 +1059,7 @@ def drafted_columns(
     ----------
     file : the public file.
     book : information of the codebook about each column.
-    key : name of a column that is left out as a key; None if there is no such column.
+    key : name of a column that is left out as a key, or None if there is no such column.
     as_key : the reason that is given for leaving out the key.
     """
     # the texts of each column, without texts that stand for no answer
@@ -1102,7 +1110,7 @@ def drafted_columns(
 def _read_answers(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
 ) -> tuple[dict[str, Answers], dict[str, str]]:
-    """Return the answers of every column except the key, and the questions about texts that may be typing errors."""
+    """Return the answers of every column except the key, and the questions about strings that may be typing errors."""
     questions = dict[str, str]()
     texts_of = {source: texts for source, texts in file.columns.items() if source != key}
     answers = {source: answers_of(file, source, texts, book.get(source, CodebookEntry())) for source, texts in texts_of.items()}
@@ -1119,7 +1127,7 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
     """Return the columns, with a code for a missing answer in one column of a block treated as missing in the whole block.
 
     A block is a battery of questions. Its columns have the same name except for a number, or the same labels, and their other
-    texts are the same. A code to which the codebook gives another meaning in a column is kept in that column.
+    strings are the same. A code to which the codebook gives another meaning in a column is kept in that column.
     """
     blocks: dict[str, list[str]] = {}
     for source, column in answers.items():
@@ -1141,7 +1149,7 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Return the columns, with `shared` set for codes that have a fifth of their texts in common with another column.
+    """Return the columns, with `shared` set for codes that have a fifth of their strings in common with another column.
 
     The other column must not be a key.
     """
@@ -1184,11 +1192,11 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some: int | None = None) -> np.ndarray:
-    """Return a (n_texts of the column, n_texts of the larger column) matrix: whether the two texts occur in a row.
+    """Return a (n_texts of the column, n_texts of the larger column) matrix: whether the two strings occur in a row.
 
     Parameters
     ----------
-    some : number of rows to look at; None for all.
+    some : number of rows to look at, or None for all.
     """
     first, second = (rows.codes[one.source][:some].astype(np.int64) + 1 for one in (column, larger))
     sizes = [len(rows.texts[one.source]) + 1 for one in (column, larger)]

@@ -104,7 +104,7 @@ def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int,
 
     Parameters
     ----------
-    columns : (n_columns, n_rows) numbers; NaN if a row has no number.
+    columns : (n_columns, n_rows) numbers, or NaN if a row has no number.
     off : (n_columns, n_rows) largest error of each number by rounding.
     totals : for each possible equation, the total and perhaps its third term. The other two terms can be any columns.
     """
@@ -141,7 +141,7 @@ def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknow
 
 
 def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
-    """Return the (n_rows,) numbers of each column that may be computed; NaN if a row has no number."""
+    """Return the (n_rows,) numbers of each column that may be computed, or NaN if a row has no number."""
     numeric = {name: column for name, column in answers.items() if column.are_numbers and not column.entry.labels}
     sources = [name for name, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)]
     return {name: np.array([*map(float, rows.texts[name]), np.nan])[rows.codes[name]] for name in sources}

@@ -103,8 +103,8 @@ class DraftStanding:
     ----------
     bins : largest error of a bin of a single column in the median fit, as a share of the rows.
     judged : whether the draft has a criterion about pairs of columns that independent columns fail.
-    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half; None if
-        a fit fails.
+    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half, or None
+        if a fit fails.
     """
 
     bins: float
@@ -153,7 +153,7 @@ def ties(columns: Sequence[ColumnDraft], table: Counts, counted: PairTables | No
     Parameters
     ----------
     table : counts of the public rows in the drafted bins.
-    counted : the tables of the pairs; None to count these tables here.
+    counted : the tables of the pairs, or None to count these tables here.
     """
     return strongest_pairs(table, {column.name for column in columns if column.keeps_missing}, counted)
 
@@ -172,7 +172,7 @@ def draft_acceptance(
     table : counts of the public rows in the drafted bins. The private file is assumed to have about as many rows.
     pairs : associations of the columns, from `ties`.
     members : names of the columns of a member, if a row is a root, such as a household, that may have several members.
-    unique : share of the public rows that occur once; None to compute it from `table`.
+    unique : share of the public rows that occur once, or None to compute it from `table`.
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
@@ -211,7 +211,7 @@ def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pai
 
 
 def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
-    """Return the number of rows in the smallest group of a column; 0 if the column has too many groups.
+    """Return the number of rows in the smallest group of a column, or 0 if the column has too many groups.
 
     Parameters
     ----------
@@ -276,8 +276,9 @@ def settle(
     measures : reference values of each criterion on these rows.
     seed : seed of the fits.
     progress : function that receives a text about each fit.
-    most : largest epsilon of all criteria; None for no limit. If the criteria need more epsilon after `FIRST_ATTEMPTS` fits, no
-        further fits are made, and the result of these fits is returned. `FEW_ATTEMPTS` replaces both numbers for many columns.
+    most : largest epsilon of all criteria, or None for no limit. If the criteria need more epsilon after `FIRST_ATTEMPTS` fits,
+        no further fits are made, and the result of these fits is returned. `FEW_ATTEMPTS` replaces both numbers for many
+        columns.
     """
     fits = list[AttemptResult]()
     first, every = (FIRST_ATTEMPTS, ATTEMPTS) if len(spec.schema.columns) <= MANY else FEW_ATTEMPTS
@@ -387,7 +388,9 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """Return the first criterion with a threshold that all fits meet, for a draft that would have no criterion otherwise."""
+    """Return the first criterion with a threshold that all fits meet. This criterion is used if the draft would otherwise have
+    no criterion.
+    """
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
@@ -403,7 +406,7 @@ def with_threshold(
     ----------
     yardstick : criterion values of a half of the public file and of independent columns.
     fits : criterion values of noisy fits.
-    sensitivity : sensitivity of the criterion; None if it has no threshold.
+    sensitivity : sensitivity of the criterion, or None if it has no threshold.
     room : the margin of the threshold for the noise of the joint test and for another sample, in the unit of the criterion
         value.
     """
@@ -531,9 +534,9 @@ def suggested_rules(
     binnings : drafted bins of each column of `table`.
     table : counts of the public rows in these bins.
     without : names of columns about which no rule is suggested.
-    own_numbers : function that returns the numbers of the rows; None for no rules that compare two columns.
+    own_numbers : function that returns the numbers of the rows, or None for no rules that compare two columns.
     steps : for columns whose exact values criteria use, the step of the grid on which these values are counted.
-    counted : the marginals of the table; None to count its pairs here.
+    counted : the marginals of the table, or None to count its pairs here.
     """
     marginals = counted or with_pairs(table)
     comparing = [] if own_numbers is None else _comparing(schema, binnings, table.total, marginals, without, own_numbers)

@@ -241,8 +241,8 @@ def every_way(best: Tried) -> list[Raced]:
 
 
 def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
-    """Return a draft with delta 0 that costs no more epsilon and preserves as much as the given draft with delta; None if there
-    is no such draft.
+    """Return a draft with delta 0 that costs no more epsilon and preserves as much as the given draft with delta, or None if
+    there is no such draft.
 
     With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
     """
@@ -371,9 +371,9 @@ class Ground:
     table : counts of the rows of the public file in the drafted bins.
     pairs : associations of all pairs of columns in these bins.
     binnings : bins of each column.
-    leaning : name of the column in which the released rows of persons differ most from all rows; empty without a key of
-        persons.
-    lean : sentence that states how much they differ; empty without a key of persons.
+    leaning : name of the column in which the released rows of persons differ most from all rows, or an empty string if there is
+        no key of persons.
+    lean : sentence that states how much they differ, or an empty string if there is no key of persons.
     """
 
     subject: Subject
@@ -391,7 +391,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
 
     Parameters
     ----------
-    narrower : basis of the same columns in narrower bins, in which plans with wider bins are compared; None for the first
+    narrower : basis of the same columns in narrower bins, in which plans with wider bins are compared, or None for the first
         bins.
 
     Raises
@@ -639,7 +639,7 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
 
 
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
-    """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`; 0 if no mean is
+    """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`, or 0 if no mean is
     measured.
 
     The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
@@ -671,7 +671,8 @@ _LEAVES = 3  # The largest number of columns that are left out because the relea
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a basis for drafts whose released rows of persons represent all rows better than independent columns do.
+    """Return a basis for drafts in which the released rows of each person represent all rows better than independent columns
+    do.
 
     The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
     the first rows, random rows are drafted. If the released rows represent all rows too poorly, up to three columns are left
@@ -702,7 +703,7 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return the error to raise when the released rows of persons represent all rows less well than independent columns do."""
+    """Return the error to raise when the released rows of each person resemble all rows less than independent columns do."""
     key = "KEY" if ground.subject.unit is None else str(ground.subject.unit.key)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
@@ -728,7 +729,7 @@ class Tried:
     raced : the plan.
     others : the epsilon of all parts except the tables.
     at_aimed : share of the associations that a draft at the desired epsilon preserves, if this draft has a larger epsilon.
-    strengths : strengths of the associations if the smallest areas are among the columns; otherwise None.
+    strengths : strengths of the associations if the smallest areas are among the columns, or None otherwise.
     """
 
     subject: Subject
@@ -843,7 +844,7 @@ class Candidate:
     ----------
     ground : counts in these bins.
     raced : the plan.
-    least : the smallest number of rows of a wider bin, in words; empty for the first bins.
+    least : the smallest number of rows of a wider bin, in words, or an empty string for the first bins.
     """
 
     ground: Ground
@@ -1005,7 +1006,7 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
 def what_would_help(whole: Tried) -> str:
     """Return sentences with the smallest tried epsilon at which fits of all columns preserve enough, and with the number of
-    rows for which the noise at the present epsilon is as small; empty if no tried epsilon is enough.
+    rows for which the noise at the present epsilon is as small, or an empty string if no tried epsilon is enough.
     """
     race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
     for total in (total for total in (3, 5, 8, 12, 20) if total > limit):

@@ -1,8 +1,8 @@
 """Decide the changes to a configuration and its acceptance file: adopt a plan, leave out or add columns, move limits of bins.
 
 Comments and layout are kept (`toml_edit`). When a column is left out, rules, tables and criteria about this column alone are
-deleted. Lists of several columns lose its name. If a decision of the steward is needed, an error states it and nothing is
-written.
+deleted. The name of the column is removed from lists of several columns. If the steward must decide about a setting first, an
+error names the setting and nothing is written.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Adopted:
 
 
 def why_not(rehearsal: Rehearsal) -> str:
-    """Return the reason why the proposal of a rehearsal cannot be adopted, in words; empty if it can be adopted."""
+    """Return the reason why the proposal of a rehearsal cannot be adopted, or an empty string if it can be adopted."""
     proposal = rehearsal.proposal
     if not rehearsal.complete:
         return "the rehearsal has not finished. Run the same command again to continue"
@@ -172,7 +172,7 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
 
 
 def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[str, ...]]:
-    """Name the pairs that a rehearsal lost in [not_promised], and return the path of the acceptance file and the new pairs.
+    """Add the pairs that a rehearsal lost to [not_promised]. Return the path of the acceptance file and the added pairs.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
 
 
 def _acceptance_of(file: ConfigurationFile) -> Path:
-    """Return the path of a configuration's acceptance file."""
+    """Return the path of the acceptance file of a configuration."""
     return Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
 
 
@@ -525,7 +525,7 @@ class _References:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the criterion without the columns; None if no column would be left to compare."""
+        """Return the criterion without the columns, or None if no column would be left to compare."""
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -618,7 +618,7 @@ class MovedLimits:
     ----------
     alternatives : bins of each alternative that changes.
     numbers : all representative values of the column, by the label of the bin.
-    groups : bins of the column in [groups]; None if they do not change.
+    groups : bins of the column in [groups], or None if they do not change.
     """
 
     alternatives: Mapping[str, list[str]]
@@ -627,7 +627,7 @@ class MovedLimits:
 
 
 def limits_of(column: Column) -> dict[str, Limits]:
-    """Return the limits between the bins of each alternative of a column of numbers; empty for other columns."""
+    """Return the limits between the bins of each alternative of a column of numbers, or an empty mapping for other columns."""
     return {} if column.bounds is None else {name: binning.lower[1:] for name, binning in column.alternatives.items()}
 
 
@@ -652,7 +652,7 @@ def with_limits(
     alternative : name of the alternative that changes.
     limits : new limits between the bounds.
     numbers : present representative values of the column.
-    groups : bins of the column in [groups]; None if [groups] has no bins of the column or names an alternative.
+    groups : bins of the column in [groups], or None if [groups] has no bins of the column or names an alternative.
     public : the public file; without it, new bins have the default representative value.
     policy : [input] of the configuration.
 
@@ -715,7 +715,7 @@ def with_bounds(
 
 
 def _ends(binning: Binning, whole: bool) -> Ends:
-    """Return the lowest and the highest number of a column's bins; None for an end that is open."""
+    """Return the lowest and the highest number of a column's bins, or None for an end that is open."""
     ends = (binning.lower[0], binning.upper[-1] - (1 if whole else 0))
     low, high = (end if math.isfinite(end) else None for end in ends)
     return low, high

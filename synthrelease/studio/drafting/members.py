@@ -39,7 +39,8 @@ class MembersDraft:
     source : place of the public files, as a release reads them.
     key : name of the column that links members to their root.
     most, least : largest and smallest number of members of a released root.
-    order : column that numbers the members of each root, otherwise the first column of dates; empty without such a column.
+    order : column that numbers the members of each root, otherwise the first column of dates, or an empty tuple if there is no
+        column.
     size : name of the released column with the number of members.
     n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.
@@ -99,7 +100,7 @@ def read_members(
     Parameters
     ----------
     public : file of the roots.
-    members : file of the members; None if one file holds both tables.
+    members : file of the members, or None if one file holds both tables.
     key : name of the column that links members to their root.
     book : the codebook.
     table : name of the table in a database.
@@ -215,7 +216,7 @@ def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarra
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], keyed: np.ndarray) -> tuple[str, ...]:
-    """Return the first column that numbers the members of each root from 0 or 1; empty if there is no such column."""
+    """Return the first column that numbers the members of each root from 0 or 1, or an empty tuple if no column does."""
     codes = codes[keyed]
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]

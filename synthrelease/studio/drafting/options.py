@@ -1,8 +1,8 @@
 """Draft the options [geography], [marks] and [unit] of a release from a public file.
 
-[geography] has areas within areas, such as municipalities in regions (`--areas`). The other columns are drafted without the
-smallest areas. Then every level of areas gets further tables, if an area has enough rows. [marks] has groups of rare
-indicators. [unit] states how rows belong to persons (`--unit`).
+[geography] describes areas within larger areas, such as municipalities in regions (`--areas`). The other columns are drafted
+without the smallest areas. Then further tables are added for every level of areas, if an area has enough rows. [marks]
+describes groups of rare indicators. [unit] states which rows belong to the same person (`--unit`).
 """
 
 from __future__ import annotations
@@ -358,7 +358,7 @@ class MarksDraft:
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
-    """Return groups of rare indicators that occur together; None if the draft loses no pair of columns within a group.
+    """Return groups of rare indicators that occur together, or None if the draft loses no pair of columns within a group.
 
     Parameters
     ----------
@@ -432,7 +432,8 @@ _MENTIONED = 6  # The largest number of columns that a draft names in one senten
 
 
 def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
-    """Return the question whether some texts of a key mean that the person is unknown; empty without such texts.
+    """Return the question whether some strings of a key mean that the person is unknown, or an empty string if there are no
+    such strings.
 
     Parameters
     ----------
@@ -450,14 +451,14 @@ def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitAnswer:
-    """How rows belong to persons.
+    """The answer to the question how many rows one person can have, and which column identifies the person.
 
     Attributes
     ----------
-    key : name of the column that identifies the person of a row; None if every row is a different person.
+    key : name of the column that identifies the person to whom a row belongs, or None if every row is a different person.
     records : largest number of released rows of each person.
-    first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released column
-        is never used: its smallest values would be released too often.
+    first_by : column of record numbers that orders the rows of a person, or an empty tuple if rows are drawn at random. A
+        released column is never used: its smallest values would be released too often.
     varying : columns in which rows of a person differ. Each comes with the share of a person's later rows that have a new
         value.
     without_key, later : the number of public rows without a key, and the number of public rows that exceed the released rows of
@@ -477,7 +478,7 @@ class UnitAnswer:
 
     @property
     def doubt(self) -> str:
-        """The questions to the steward about the key and the order of rows; empty if there are none."""
+        """The questions to the steward about the key and the order of rows, or an empty string if there are none."""
         asked = none_has_these(str(self.key), self.missing_keys, self.with_these) if self.with_these else ""
         sentences = [asked] if asked else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
@@ -506,7 +507,7 @@ class UnitAnswer:
 
         Raises
         ------
-        InputError : when the file has no such column, or the number is not a whole number from 1 to 1000.
+        InputError : if the file has no column KEY, or if the number after the colon is not a whole number from 1 to 1000.
         """
         if request == ROW:
             return cls()
@@ -627,7 +628,9 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:
-    """Return sentences on the columns that look like keys shared by several rows; empty without such columns."""
+    """Return sentences on the columns that look like keys shared by several rows, or an empty string if there are no such
+    columns.
+    """
     keys = [column for column in left_out if column.rows_of_one > 1]
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:

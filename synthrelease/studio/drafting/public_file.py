@@ -1,8 +1,8 @@
 """Read a public file of any format, and find duplicate columns, missing values and the meaning of whole numbers in it.
 
-`PublicFile` holds how often each text of a column occurs. Other parts of the module count a column in its bins (`public_bins`),
-find columns with the same information (`one_to_one`), choose columns that need a bin of missing values (`with_bins_for_gaps`),
-and test whether the order of whole numbers has a meaning (`orders`).
+`PublicFile` contains the frequency of each string of a column. Other functions of the module count the rows in the bins of a
+column (`public_bins`), find columns with the same information (`one_to_one`), choose columns that need a bin of missing values
+(`with_bins_for_gaps`), and test whether the order of whole numbers has a meaning (`orders`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ MAX_TEXTS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class PublicFile:
-    """A public table, with the frequency of each text in each column.
+    """A public table, with the frequency of each string in each column.
 
     Attributes
     ----------
@@ -76,9 +76,10 @@ class PublicFile:
     input : the settings with which the file was read. For a CSV file, these are the delimiter, the encoding and the decimal
         mark that were recognised.
     n_rows : number of rows.
-    columns : for each column, in the order of the file, how often each text occurs; None stands for a null. Numbers have
+    columns : for each column, in the order of the file, how often each string occurs; None stands for a null. Numbers have
         decimal points.
-    notes : labels and missing values that the file itself states for each column; empty for formats without labels.
+    notes : labels and missing values that the file itself states for each column, or an empty mapping for formats without
+        labels.
     unreadable : the reason for each column whose type cannot be read, such as lists or pictures.
     not_wanted : columns that were not read, because the user excluded them or because the header does not name them uniquely.
     """
@@ -95,7 +96,7 @@ class PublicFile:
     def read_with(self, policy: InputTable) -> PublicFile | None:
         """Return the content of this file under other settings of [input], without reading the file again.
 
-        Other settings are possible if a different encoding or decimal mark makes no difference to the texts of the file.
+        Other settings are possible if a different encoding or decimal mark makes no difference to the strings of the file.
         Otherwise the result is None.
         """
         own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
@@ -108,11 +109,11 @@ class PublicFile:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
         """Return an iterator over batches of rows, read again from the file.
 
-        A batch has, for each column, its texts and the index of each row's text.
+        A batch has, for each column, its strings and the index of the string of each row.
 
         Parameters
         ----------
-        names : names of columns of the file; None for all columns that were read.
+        names : names of columns of the file, or None for all columns that were read.
         """
         return _texts(self.source, list(self.columns) if names is None else names, self.input)
 
@@ -158,7 +159,7 @@ def read_public_tables(
 
 
 def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTable | None = None) -> list[str]:
-    """Return the names of the columns of a public file, from its header alone; empty if no header can be read.
+    """Return the names of the columns of a public file, from its header alone, or an empty list if no header can be read.
 
     Raises
     ------
@@ -247,7 +248,9 @@ def _first_file(source: Source) -> Path | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Return why one of these columns of a Parquet file cannot be read; empty if all can, and for other formats."""
+    """Return why one of these columns of a Parquet file cannot be read. The result is empty if all columns can be read, and
+    for other formats.
+    """
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) is not FileFormat.PARQUET:
         return ""
@@ -327,7 +330,7 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line is probably a row: the line has numbers, dates or texts like the next lines.
+    """Return whether the first line is probably a row: the line has numbers, dates or strings like the next lines.
 
     A word above numbers or dates is a name. Years, consecutive numbers, and increasing numbers that are mostly outside the
     range of the numbers below may be names, too. A text may be a name if it is the only text of its column, as in questions
@@ -354,7 +357,7 @@ def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _pattern(text: str) -> str:
-    """Return a text with # for each run of digits; "" for a number."""
+    """Return a string with # in place of each run of digits, or an empty string for a number."""
     return "" if NUMBER.fullmatch(text) else re.sub(r"\d+", "#", text)
 
 
@@ -410,7 +413,7 @@ def _kind(word: str) -> str:
 
 
 def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
-    """Return an iterator over the batches of these columns of a file, as texts, without any rule about their values."""
+    """Return an iterator over the batches of these columns of a file, as strings, without any rule about their values."""
     return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
@@ -446,8 +449,8 @@ class PublicBins:
     rows : (n_bins,) number of rows in each bin of the first alternative, without the bin of missing values.
     gaps : the number of rows without a value.
     others : number of rows outside the bounds or categories, which are excluded.
-    grouping : errors of the representative values; None for categories and dates.
-    places : (n_places,) possible limits of bins, increasing; empty for categories and dates.
+    grouping : errors of the representative values, or None for categories and dates.
+    places : (n_places,) possible limits of bins, increasing, or an empty tuple for categories and dates.
     between : (n_places,) number of rows from each possible limit up to the next.
     """
 
@@ -467,7 +470,7 @@ class PublicBins:
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
     """Return the counts of a column of the public file in its bins, by the rules with which a release reads it.
 
-    The result is None for columns that are not in the file, and for unreadable texts.
+    The result is None for columns that are not in the file, and for unreadable strings.
 
     Parameters
     ----------
@@ -508,10 +511,11 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return three arrays (n_texts,) for the different texts of a column, or (n_bins,) for days between two columns of dates.
+    """Return three arrays (n_texts,) for the different strings of a column, or (n_bins,) for days between two columns of dates.
 
-    The first array has the finest bin of each text, by the rules with which a release reads it; below 0 if the text has no bin.
-    The second array has the frequency of each text. The third array says whether the text means a missing value.
+    The first array has the finest bin of each string, by the rules with which a release reads it; it is below 0 if the string
+    has no bin. The second array has the frequency of each string. The third array says whether the string means a missing
+    value.
     """
     rule = BinRule(Schema(columns=(column,)), policy)
     if column.minus is None:
@@ -579,8 +583,8 @@ class PublicRows:
 
     Attributes
     ----------
-    texts : for each column, its different texts.
-    codes : for each column, (n_rows,) the index of each row's text; -1 if the row has no answer.
+    texts : for each column, its different strings.
+    codes : for each column, (n_rows,) the index of the string of each row, or -1 if the row has no answer.
     """
 
     texts: Mapping[str, Sequence[str]]
@@ -596,7 +600,7 @@ class PublicRows:
 
 
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
-    """Return the rows of a public file, with the texts of its columns stripped of surrounding blanks.
+    """Return the rows of a public file, with the strings of its columns stripped of surrounding blanks.
 
     Of a file with more than `MOST_ROWS` rows or many columns, only every second, third, ... row of each batch is returned.
 
@@ -616,13 +620,14 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Return, for each column, its different texts without surrounding blanks, and (n_rows,) the index of each row's text as
-    int32.
+    """Return, for each column, its different strings without surrounding blanks, and (n_rows,) the index of the string of each
+    row as int32.
 
     Parameters
     ----------
     names : names of the columns.
-    key : name of a column of keys. The texts of this column are normalised as a release normalises keys; "" stands for no key.
+    key : name of a column of keys. The strings of this column are normalised as a release normalises keys; "" stands for no
+        key.
     every : step between the rows that are used in each batch, beginning with the first row.
     """
     index: dict[str, dict[str, int]] = {name: {} for name in names}
@@ -636,7 +641,7 @@ def every_row(
 
 
 def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
-    """Return, for each column, the (n_rows,) numbers of the rows, not clipped to the bounds; NaN if a row has no number."""
+    """Return, for each column, the (n_rows,) numbers of the rows, not clipped to the bounds, or NaN if a row has no number."""
     rows, values = every_row(file, [column.source for column in columns]), {}
     for column in columns:
         atoms, _, missing = _read(file, column, policy)
@@ -699,7 +704,7 @@ def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
 
 
 def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether each text of a column occurs with one text of the other, and a missing answer with a missing answer."""
+    """Return whether each string of a column occurs with one string of the other column, and missing answers occur together."""
     pairs = np.unique(np.stack([first, second]), axis=1)
     one_to_one = len(pairs.T) == len(np.unique(pairs[0])) == len(np.unique(pairs[1]))
     return one_to_one and bool(((pairs[0] < 0) == (pairs[1] < 0)).all())
@@ -708,7 +713,7 @@ def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
 def _codelists(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the mapping of texts for each pair of columns that determine each other in every row, in both directions.
+    """Return the mapping of strings for each pair of columns that determine each other in every row, in both directions.
 
     All rows of the file are read.
     """
@@ -797,7 +802,7 @@ class Order:
     ----------
     unlike : difference of neighbouring values in other columns, relative to the difference of any two values. The value is near
         0 if the order has a meaning, and about 1 if the order has none. Each column counts by the variance that the values
-        explain; None if no column counts.
+        explain, or None if no column counts.
     witnesses : the number of columns that count in `unlike`.
     of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
         order, as the sizes and the numbers of schools do. Then similar neighbours are no evidence that the order has a meaning.
@@ -846,8 +851,8 @@ def _witnesses(
 ) -> tuple[list[str], np.ndarray]:
     """Return the names of the columns that serve for comparison, and (n_rows, n_columns) their standardised values.
 
-    Values are ranks of numbers, or 0 and 1 for frequent categories, scaled to mean 0 and standard deviation 1; NaN if a row has
-    no answer. Row numbers and keys are not used.
+    Values are ranks of numbers, or 0 and 1 for frequent categories, scaled to mean 0 and standard deviation 1, or NaN if a row
+    has no answer. Row numbers and keys are not used.
     """
     names, columns = [], []
     for source, answer in answers.items():

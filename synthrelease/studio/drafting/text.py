@@ -166,7 +166,9 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
 
 
 def codelist_name(release: str, column: ColumnDraft) -> str:
-    """Return the path of a long codelist's file, relative to the configuration; empty for a codelist in the configuration."""
+    """Return the path of a long codelist's file, relative to the configuration, or an empty string for a codelist in the
+    configuration.
+    """
     long = column.kind == "code" and (column.common or column.levels or len(column.codes) > INLINE_CODES)
     return f"codes/{release}-{column.name}.csv" if long else ""
 
@@ -241,10 +243,10 @@ class Subject:
     file : the public file.
     columns, left_out : drafted columns, and columns that are left out with the reason.
     voice : reporter of progress.
-    unit : how rows belong to persons; None if the steward has not said it.
+    unit : which rows belong to the same person, or None if the steward has not answered this question.
     promise : the epsilon, the delta and the important columns that the steward requested.
-    members : drafted columns of the second of two linked tables; None if there is no second table.
-    areas : areas within areas; None if there are none.
+    members : drafted columns of the second of two linked tables, or None if there is no second table.
+    areas : the draft of the areas, or None if there are no areas.
     question : which columns matter, if the file has more columns than a draft; otherwise empty.
     """
 
@@ -266,7 +268,7 @@ class Subject:
 
     @property
     def of_members(self) -> list[str]:
-        """The names of the columns that several members of a record have; empty if a record has at most one member."""
+        """The names of the columns of members, or an empty list if a record has at most one member."""
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
@@ -300,8 +302,8 @@ class Draft:
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     plan : sentences on the cost of the draft.
     strengths : strengths of the associations in the public file.
-    unit : how rows belong to persons; None if the steward has not said it.
-    members : drafted columns of the second of two linked tables; None if there is no second table.
+    unit : which rows belong to the same person, or None if the steward has not answered this question.
+    members : drafted columns of the second of two linked tables, or None if there is no second table.
     comparing : conditions of the suggested rules that compare two columns. No public row meets such a condition.
     """
 
@@ -357,7 +359,7 @@ class Choices:
     tables : measured tables with their weights, as terms of a formula. The adaptive generators ignore them.
     rows, limit : epsilon of counting the rows, and epsilon of the whole release.
     rules : suggested plausibility rules.
-    minimum_count : smallest number of times that a released row occurs; 1 if most public rows occur once.
+    minimum_count : smallest number of times that a released row occurs, or 1 if most public rows occur once.
     unique : share of the public rows that occur once.
     family : name of the generator.
     agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
@@ -366,10 +368,11 @@ class Choices:
     advice : sentences on what a smaller epsilon and other generators would preserve.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
-    areas : areas within areas, with tables of each level; None if there are none.
-    wanted : wanted relative errors of a mean cell at each level of areas, as a text; empty without areas.
-    marks : groups of rare indicators that have a column; None if there are none.
-    models : epsilon of the means that are measured directly; 0 if no mean is.
+    areas : areas within areas, with tables of each level, or None if there are none.
+    wanted : wanted relative errors of a mean cell at each level of areas, as a text, or an empty string if the draft has no
+        areas.
+    marks : groups of rare indicators that have a column, or None if there are none.
+    models : epsilon of the means that are measured directly, or 0 if no mean is.
     """
 
     tables: tuple[str, ...]
@@ -451,7 +454,7 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut], root: str = 
 
     Parameters
     ----------
-    root : name of the column that links members to their root; empty without members.
+    root : name of the column that links members to their root, or an empty string if there are no members.
     """
     keys = [column.source for column in left_out if column.rows_of_one > 1]
     values = {

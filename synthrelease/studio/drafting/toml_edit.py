@@ -47,7 +47,7 @@ class Edit:
     Attributes
     ----------
     path : path of the value. The index after the last table of a list of tables adds a table.
-    toml : the new value as TOML; None to remove the value.
+    toml : the new value as TOML, or None to remove the value.
     remark : the comment after a new key, on the same line.
     """
 
@@ -282,7 +282,7 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
     ----------
     old_spec : the specification before the change.
     path : path of the configuration.
-    configuration, acceptance : changed contents of the two files; None for an unchanged acceptance file.
+    configuration, acceptance : changed contents of the two files, or None for an unchanged acceptance file.
 
     Raises
     ------

@@ -45,9 +45,9 @@ class CriterionAdvice:
     Attributes
     ----------
     epsilon, threshold : the planned values.
-    noise_sd : standard deviation of the noise, with the median sensitivity of the attempts; None if the value of the criterion
-        has no noise.
-    figure : median of the exact criterion values for the candidates of the shortlist; None without candidates.
+    noise_sd : standard deviation of the noise, with the median sensitivity of the attempts, or None if the value of the
+        criterion has no noise.
+    figure : median of the exact criterion values for the candidates of the shortlist, or None if there are no candidates.
     fails : share of the attempts that this criterion rejected, among the attempts of the shortlist, or all attempts if the
         shortlist is empty.
     false_rejection : probability that noise rejects a candidate whose value is `MARGIN` of the threshold below the threshold.
@@ -89,8 +89,9 @@ class Outlook:
     expected_rounds : the mean number of rounds that a search runs.
     typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
     nothing : mean probability that no table is accepted.
-    nothing_high : upper end of a 95% interval for `nothing`, from these attempts; 0 for a search without a limit.
-    fits : the number of private fits from which these values come; 1 if rounds share no fit, or if no fit has enough attempts.
+    nothing_high : upper end of a 95% interval for `nothing`, from these attempts, or 0 for a search without a limit.
+    fits : the number of private fits from which these values come. It is 1 if rounds share no fit or if no fit has enough
+        attempts.
     unlucky : number of fits whose share of accepted attempts is less than a tenth of the average share over all fits. A few
         such fits make the mean number of rounds large although nearly every release needs few rounds.
     """
@@ -150,7 +151,7 @@ def _one_criterion(
 
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
-    """Return, for each criterion, the median sensitivity of its value in these attempts; None if no attempt has a
+    """Return, for each criterion, the median sensitivity of its value in these attempts, or None if no attempt has a
     sensitivity.
     """
     seen = [
@@ -193,18 +194,19 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the cheapest budget whose interval for the acceptance probability is at or above the target; None without such a
-    budget.
+    """Return the cheapest budget for which the whole confidence interval of the acceptance probability is at or above the
+    target, or None if there is no such budget.
     """
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Compute the expected result of a release from these attempts of the shortlist. The result is None without attempts.
+    """Compute the expected result of a release from these attempts of the shortlist. The result is None if there are no
+    attempts.
 
     Parameters
     ----------
-    law : distribution of the hidden number of rounds; None for a search without a limit on the number of rounds.
+    law : distribution of the hidden number of rounds, or None for a search without a limit on the number of rounds.
     least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If no
         fit has enough attempts, all attempts count together. With sys.maxsize, rounds share no fit.
     """
@@ -240,7 +242,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
     """Return the (n_fits,) mean probabilities that an attempt is accepted. There is one probability for each private fit with
-    at least `least_per_fit` attempts. If no fit has enough attempts, return the mean of all attempts. Empty without attempts.
+    at least `least_per_fit` attempts. If no fit has enough attempts, return the mean of all attempts. The result is empty if
+    there are no attempts.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
@@ -379,7 +382,7 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], large
 
 
 def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
-    """Return approximately the price at which the probability of "nothing" is `nothing`; None if the price is above 2
+    """Return approximately the price at which the probability of "nothing" is `nothing`, or None if the price is above 2
     epsilon.
     """
     from scipy.optimize import brentq
@@ -487,7 +490,7 @@ class Proposal:
     ----------
     wanted : the largest probability that no table is found that the steward accepts.
     offers : the offer for every tried generation budget, the smallest budget first.
-    chosen : the cheapest offer; None if no offer finds a table often enough.
+    chosen : the cheapest offer, or None if no offer finds a table often enough.
     judgement : the expected results of the chosen offer. None if no offer was chosen, or if there was no time left.
     without_limit : epsilon of a release with the chosen budget and no limit on its rounds. The rounds then cost twice the
         epsilon of one round.

@@ -266,7 +266,9 @@ class Divisible:
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """Return the text of one setting with its weights, as thousandths of the budget; empty if the setting is not used."""
+        """Return the text of one setting with its weights, as thousandths of the budget, or an empty string if the setting is
+        not used.
+        """
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
@@ -500,8 +502,8 @@ class Try:
     excess : the smallest slack minus the margin of the joint test, divided by the scale of the noise of the test; -inf without
         a candidate.
     good : whether every criterion value, without noise, is at or below its threshold.
-    aspects : the distance of every aspect of the criteria from failing, in sensitivities (`aspects_of`); empty without a
-        candidate.
+    aspects : the distance of every aspect of the criteria from failing, in sensitivities (`aspects_of`), or an empty tuple if
+        there is no candidate.
     reached : for each criterion, whether its slack is at least the margin.
     """
 
@@ -652,7 +654,7 @@ class AllocationOutcome:
     chosen : the chosen allocation, which may be the allocation of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public file
         (as_is) and on the other populations.
-    steps : the number of steps to other weights; 0 if only the first weights were tried.
+    steps : the number of steps to other weights, or 0 if only the first weights were tried.
     """
 
     divisible: Divisible
@@ -736,8 +738,8 @@ class Search:
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
-        """Return pairs of tries: one with all budgets changed at random, and one with the opposite changes and the same
-        noise.
+        """Return pairs of tries. In the first try of a pair, all budgets are changed at random. The second try has the opposite
+        changes and the same noise.
         """
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
         coins = SeededEntropy(self._seed, 6, self._next_number).generator()
@@ -855,7 +857,7 @@ def choose_allocation(
 
 
 def _above_zero(option: str, text: str | None) -> Fraction | None:
-    """Return the number in the text of an option; None without a text. Raises InputError for any other text."""
+    """Return the number in the text of an option, or None if there is no text. Raises InputError for any other text."""
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):

@@ -1,10 +1,10 @@
-"""Attack releases of public data: guess membership, a value of a person, and the whole row of a person. These experiments prove
-no guarantee.
+"""Attack releases of public data, by guessing membership, one value of a person, or the whole row of a person. These
+experiments prove no guarantee.
 
 The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks in this module illustrate the
-guarantee on public rows. The attacks compare the share of an intruder's right guesses with the largest share that the guarantee
-allows. An attack that is right more often than allowed contradicts the claim. An attack that is right less often proves
-nothing, because better attacks may exist.
+guarantee on public rows. For each attack, the share of correct guesses is compared with the largest share that the guarantee
+allows. An attack whose guesses are correct more often than allowed contradicts the claim. An attack with fewer correct guesses
+proves nothing, because better attacks may exist.
 """
 
 from __future__ import annotations
@@ -286,8 +286,8 @@ def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarr
 
 
 def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipTable, ...]:
-    """Return how often an intruder guesses correctly which twin was used. The intruder guesses from noisy tables, if there are
-    any, and from synthetic rows.
+    """Return how often an intruder guesses correctly which of the two tables was used. The intruder guesses from noisy tables,
+    if there are any, and from synthetic rows.
 
     Parameters
     ----------

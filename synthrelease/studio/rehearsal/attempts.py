@@ -46,8 +46,8 @@ class AttemptResult:
     accepted : whether the candidate was accepted by the noisy test, as in a release.
     chance : probability that this candidate is accepted, over the noise of the criterion values.
     seconds : the time of the attempt in seconds, in the process that ran it.
-    figures : for each criterion, its value before noise; None without a candidate or without a value.
-    sensitivities : for each criterion, the sensitivity of its value; None if the value has no noise.
+    figures : for each criterion, its value before noise, or None if there is no candidate or no value.
+    sensitivities : for each criterion, the sensitivity of its value, or None if the value has no noise.
     passed : for each criterion, whether its noisy value passes. Under a joint test, it says whether the criterion's slack by
         itself is large enough, without noise. Every entry is False without a candidate.
     """
@@ -237,7 +237,7 @@ class BinnedColumns:
     Attributes
     ----------
     schema : the columns, in the order of the table.
-    linked : which columns belong to roots and which to members; None without [members].
+    linked : which columns belong to roots and which to members, or None if the configuration has no [members].
     design : the sampling design of the file, for questions that use its weight.
     """
 
@@ -478,7 +478,7 @@ class PublicTable:
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
     def numbers(self, role: str, column: str) -> np.ndarray:
-        """Return the (n_bins,) representative values of a column; NaN for the bin of missing values.
+        """Return the (n_bins,) representative values of a column, or NaN for the bin of missing values.
 
         Raises
         ------
@@ -555,8 +555,8 @@ class Race:
     chances : for each configuration, the mean acceptance probability of its candidates. This mean varies less at random than
         the share of accepted attempts.
     standings : the state of each configuration.
-    stage : number of attempts per running configuration in the present stage; 0 for the pilot.
-    missing : (configuration, number) of the missing attempts of the present stage; empty if the race is over.
+    stage : number of attempts per running configuration in the present stage, or 0 for the pilot.
+    missing : (configuration, number) of the missing attempts of the present stage, or an empty tuple if the race is over.
     """
 
     goal: RaceGoal
@@ -676,7 +676,7 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return the (n_attempts, n_criteria) logarithms of the criterion values; NaN without a value."""
+    """Return the (n_attempts, n_criteria) logarithms of the criterion values, or NaN if there is no value."""
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

@@ -58,9 +58,9 @@ class Conclusion:
     ----------
     question : the question, in words.
     unit : "rows", "share" or the unit of a mean.
-    public : the answer of the public file, on the released bins; None if there is no answer.
-    candidates : the answers of some candidates; None for a candidate without any row for the question.
-    why : the reason why there is no answer; empty if there is one.
+    public : the answer of the public file, on the released bins, or None if there is no answer.
+    candidates : the answers of some candidates, or None for a candidate without any row for the question.
+    why : the reason why there is no answer, or an empty string if there is an answer.
     """
 
     question: str
@@ -158,7 +158,7 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Return, for each criterion, its value without noise; NaN if there is no value. If shared measurements answer the
+        """Return, for each criterion, its value without noise, or NaN if there is no value. If shared measurements answer the
         criterion, the result is the bound that these measurements give.
 
         Parameters
@@ -211,7 +211,7 @@ class UnguardedPair:
     condition, outcome : labels of the bins of the first and the second column in whose cell the association is clearest.
     overall, original : share of the outcome among public rows with a value in both columns, and among the rows that meet the
         condition.
-    released : median of the second of these shares over the candidates; None if no candidate has such rows.
+    released : median of the second of these shares over the candidates, or None if no candidate has such rows.
     """
 
     columns: tuple[str, str]
@@ -331,7 +331,7 @@ def replaced(before: Counts, after: Counts) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Yardstick:
-    """Reference values of one criterion, without noise; NaN without a value.
+    """Reference values of one criterion, computed without noise. A value that does not exist is NaN.
 
     Attributes
     ----------
@@ -400,7 +400,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A problem with a threshold: a sentence for people, and the kind of the problem for programs."""
+    """A problem with a threshold, with a sentence for people and the kind of the problem for programs."""
 
     kind: Kind
     text: str
@@ -414,7 +414,7 @@ def verdicts(
     Parameters
     ----------
     sensitivity : a typical sensitivity of the criterion value, or None.
-    noiseless : the value for a fit of the release's own model without noise; NaN without a value.
+    noiseless : the value for a fit of the release's own model without noise, or NaN if there is no value.
     """
     if not criterion.compares:
         return ()
@@ -459,13 +459,13 @@ class CriterionLook:
 
     Attributes
     ----------
-    figure : the criterion value of the typical candidate, that is, the candidate with the median value; NaN if no candidate has
-        a value.
-    offender : the place of the largest error of the typical candidate; None if the criterion has no places, or if there is no
+    figure : the criterion value of the typical candidate, that is, the candidate with the median value, or NaN if no candidate
+        has a value.
+    offender : the place of the largest error of the typical candidate, or None if the criterion has no places or there is no
         error.
     places : the places of the largest errors of the candidates, the most frequent first, with the number of candidates.
     yardstick : reference values of the criterion.
-    noiseless : the value for a fit without noise; NaN without a value.
+    noiseless : the value for a fit without noise, or NaN if there is no value.
     verdicts : the problems of the threshold.
     """
 
@@ -488,7 +488,7 @@ class CloserLook:
     criteria : the findings for each criterion, in the order of the specification.
     unguarded : pairs of associated columns that no criterion tests and no generator is sure to measure.
     verdict : the errors of the candidates compared with independent columns, and the pairs that the candidates lost.
-    replaced : share of the rows of one candidate that the projection replaced by copies of other rows; 1 if no row was kept.
+    replaced : share of the rows of one candidate that the projection replaced by copies of other rows, or 1 if no row was kept.
     conclusions : the answers to each intended question from the public file and from candidates.
     strengths : strengths of the associations in the public file, for the plan.
     """
@@ -602,7 +602,7 @@ def _verdict(
 
 
 def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
-    """Return the rows of a candidate before its projection; None if the model yields no rows at all."""
+    """Return the rows of a candidate before its projection, or None if the model yields no rows at all."""
     try:
         return trials.candidate(replace(configuration, projection=MinimumCount(minimum_count=1)), entropy).counts
     except RejectedRound:

@@ -82,11 +82,11 @@ class BaselineFigures:
     method : one of `METHODS`.
     name : the name of the method, in words.
     guarantee : "no guarantee", or the nominal guarantee.
-    epsilon : the epsilon of the guarantee; None if the method has no guarantee.
+    epsilon : the epsilon of the guarantee, or None if the method has no guarantee.
     notes : the choices that the method made, and problems of the table.
-    not_made : the reason why the method made no table; empty if it made one.
-    figures : for each criterion, the median of its value over the copies, without noise; NaN without a value. Empty without a
-        table.
+    not_made : the reason why the method made no table, or an empty string if it made one.
+    figures : for each criterion, the median of its value over the copies, without noise, or NaN if there is no value. Empty
+        without a table.
     met : for each criterion, whether this value is within the threshold.
     breaks_rules : share of the rows that the rules forbid. No release could have such rows.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
@@ -303,7 +303,7 @@ def compare_methods(
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
-    """Return the largest criterion value of an attempt as a share of its threshold; infinite without values."""
+    """Return the largest criterion value of an attempt as a share of its threshold, or infinity if there are no values."""
     shares = [
         math.inf if figure is None or math.isnan(figure) else share_of_threshold(figure, criterion.threshold)
         for figure, criterion in zip(figures, spec.criteria, strict=True)
@@ -365,7 +365,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
 
 
 def guarantee_word(method: BaselineFigures) -> str:
-    """Return epsilon in a short form for a table; NONE without a guarantee."""
+    """Return epsilon in a short form for a table, or NONE if there is no guarantee."""
     if method.epsilon is None:
         return "NONE"
     nominal = method.guarantee.startswith("nominal")

@@ -160,7 +160,7 @@ def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairT
     ----------
     missing : columns whose last bin is the bin of missing values. Rows with a missing value do not count: two columns are
         missing together because of the questionnaire.
-    counted : the tables of the pairs; None to count these tables here.
+    counted : the tables of the pairs, or None to count these tables here.
     """
     names = list(combinations(table.layout.columns, 2))
     of_index = dict[int, Pair]()

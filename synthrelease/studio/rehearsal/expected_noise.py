@@ -36,11 +36,12 @@ class ExpectedAnswer:
     Attributes
     ----------
     question : the question, in words.
-    table : the columns of the measured table with the best answer; empty if no table has all columns of the question.
+    table : the columns of the measured table with the best answer, or an empty tuple if no table has all columns of the
+        question.
     cells : the number of cells that are added up for the answer.
     off : the margin of error, in rows, of the number of rows that the question counts. The margin holds in 95 of 100 releases.
         None without a table.
-    why : the reason why there is no expected error; empty if there is one.
+    why : the reason why there is no expected error, or an empty string if there is an expected error.
     """
 
     question: str
@@ -148,8 +149,8 @@ class SurveyErrors:
     answer : answer of the public file, with its design weights, among rows without a missing value.
     sampling : error due to drawing clusters (or rows) within strata, as the design does.
     missing : error due to missing answers, which are as frequent as in the public file, by stratum and weight class.
-    noise : error due to the noise of the measured table with the best answer; None if no table has the columns.
-    why : the reason why there are no errors; empty if there are.
+    noise : error due to the noise of the measured table with the best answer, or None if no table has the columns.
+    why : the reason why there are no errors, or an empty string if there are.
     """
 
     question: str

@@ -38,7 +38,7 @@ class MeasuredTable:
 
 
 def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
-    """Return the tables that the first generator measures; empty if it chooses its tables itself."""
+    """Return the tables that the first generator measures, or an empty tuple if it chooses its tables itself."""
     generator = spec.space.generators[0]
     if not isinstance(generator, MeasuringGenerator):
         return ()

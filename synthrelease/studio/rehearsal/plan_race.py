@@ -90,7 +90,7 @@ class Promise:
 
     Attributes
     ----------
-    epsilon : largest epsilon of the whole release; None to let `init` choose.
+    epsilon : largest epsilon of the whole release, or None to let `init` choose.
     pure : whether delta is 0.
     important : the columns whose pairs are measured first and get a criterion. At first, these are names of columns in the
         file; later, names of columns in the release.
@@ -157,7 +157,7 @@ class Kept:
     of_all_rows : whether the held-out rows include all rows of each person, while a release uses only some of them.
     in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
         sets of bins, and the smaller share counts.
-    drawn : number of rows of both halves, if they were drawn at random from the public file; 0 if they are all rows.
+    drawn : number of rows of both halves, if they were drawn at random from the public file, or 0 if they are all rows.
     """
 
     share: float | None
@@ -175,7 +175,7 @@ class Kept:
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
-        """Return the lost pairs that are associated in more than a few rows."""
+        """Return the pairs of columns whose association the fits lost although it occurs in more than a few rows."""
         return tuple(pair for pair in self.lost if pair.strong)
 
     @property
@@ -283,8 +283,8 @@ class Comparison:
         return float(distances(self.shares[side], drawn)[self.places[self.telling[0]]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
-        """Return the share of the associations that each fit preserves, computed from the distance of the fit; empty if the
-        share cannot be estimated.
+        """Return the share of the associations that each fit preserves, computed from the distance of the fit, or an empty list
+        if the share cannot be estimated.
         """
         sample, independent = self.means
         return [1 - (distance - sample) / (independent - sample) for distance in off] if self.telling[1] else []
@@ -331,8 +331,8 @@ class HeldOut:
     spread : for every column, an (n_wide, n_narrow) array: how the rows of each bin of the draft are distributed over the bins
         of the comparison, as shares. None if the bins are the same.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
-    own : the comparison in the bins of the draft, as a reader of the release computes it; None if the bins are the same.
-    drawn_from : number of rows from which the rows of the halves were drawn at random; 0 if the halves have all rows.
+    own : the comparison in the bins of the draft, as a reader of the release computes it, or None if the bins are the same.
+    drawn_from : number of rows from which the rows of the halves were drawn at random, or 0 if the halves have all rows.
     """
 
     fitted: tuple[Counts, Counts]
@@ -363,8 +363,8 @@ class HeldOut:
         Parameters
         ----------
         pairs, missing : as for `Comparison`.
-        columns : the compared columns; None for all.
-        drawn_from : number of rows from which these rows were drawn; 0 if they are all rows.
+        columns : the compared columns, or None for all.
+        drawn_from : number of rows from which these rows were drawn, or 0 if they are all rows.
         """
         left, right = halves(table, SeededEntropy(seed, 11).generator())
         positions = [table.layout.index(name) for name in columns or table.layout.columns]
@@ -395,7 +395,8 @@ class HeldOut:
         return cls(fitted=(first[0], first[1]), comparison=comparison, of_all_rows=True)
 
     def kept_without_noise(self) -> float | None:
-        """Return the share of the associations that the rows of a release would preserve without noise; None if unknown.
+        """Return the share of the associations that the rows of a release would preserve without noise, or None if this share
+        is unknown.
 
         The rows of each half are compared with the rows of the other half.
         """
@@ -537,7 +538,7 @@ class HeldOut:
 
 
 def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
-    """Return rows drawn from a fit; None if the fit fails. Fits with the same number have the same noise, up to its scale."""
+    """Return rows drawn from a fit, or None if the fit fails. Fits with the same index have the same noise at any scale."""
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, index))
     try:
         model = generator.fit(private, charge, background)
@@ -561,7 +562,7 @@ class Raced:
     total : epsilon of the whole release.
     purse : budget of the tables.
     told : the measured tables.
-    kept : the share of the associations that the fits preserve; None if a fit fails.
+    kept : the share of the associations that the fits preserve, or None if a fit fails.
     unpublished : the measuring method in place of published tables: agreements of pairs, or tables that the generator finds.
         Empty for published tables.
     """
@@ -643,7 +644,7 @@ class PlanRace:
         Parameters
         ----------
         most, above : largest epsilon of the whole release, and a bound that this epsilon must exceed.
-        told : the tables; None to search for tables.
+        told : the tables, or None to search for tables.
         least : the share that a plan must preserve to be of use. If the first plan preserves less, it is returned.
         """
         best = self.at(most) if told is None else self.fitted(most, told, least)
@@ -678,7 +679,7 @@ class PlanRace:
         return self._raced[total]
 
     def next_cheaper(self, total: Fraction) -> Fraction | None:
-        """Return the next smaller epsilon to try; None if there is none."""
+        """Return the next smaller epsilon to try, or None if there is no smaller epsilon."""
         lower = [other for other in _TOTALS if other < total and other >= self._others(other) * Fraction(3, 2)]
         return max(lower, default=None)
 
@@ -730,7 +731,7 @@ class PlanRace:
         return generator.effort(layout) <= _MOST_CELLS_OF_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
-        """Return the share of the associations that the fits of a plan preserve; None if a fit fails. First trials of a plan
+        """Return the share of the associations that the fits of a plan preserve, or None if a fit fails. First trials of a plan
         are made once. A plan that is clearly below the share `least` gets only one fit.
         """
         plan = raced.unpublished, raced.purse, raced.told.tables
@@ -837,8 +838,8 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 
 
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
-    """Return sentences on the measuring method that preserved most and the differences to other methods; empty if only one
-    method was tried.
+    """Return sentences on the measuring method that preserved most and the differences to other methods, or an empty string if
+    only one method was tried.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:

@@ -131,7 +131,7 @@ class RehearsalProgress:
 
 
 def standing(path: Path) -> RehearsalProgress | None:
-    """Return the progress of the rehearsal that writes this file; None if nothing can be read yet. Changes nothing."""
+    """Return the progress of the rehearsal that writes this file, or None if nothing can be read yet. Changes nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
             course = connection.execute("SELECT phase, done, total FROM course").fetchone()
@@ -208,11 +208,11 @@ class Rehearsal:
     ----------
     results : for each configuration, its attempts at the planned generation budget, by number.
     budgets : results of the shortlist at other generation budgets.
-    proposal : the distribution of the number of rounds and the generation budget with the lowest total cost; None without an
-        offer.
+    proposal : the distribution of the number of rounds and the generation budget with the lowest total cost, or None if there
+        is no offer.
     copies : utility and risk statistics of the configurations of the shortlist, without noise, by `comparison`.
-    attacks : the results of the attacks on the best configuration of the shortlist; None if there were no attacks.
-    look : a closer look at the best configuration; None if the time was used up before.
+    attacks : the results of the attacks on the best configuration of the shortlist, or None if there were no attacks.
+    look : a closer look at the best configuration, or None if the time was used up before.
     data : the size and the digests of the public file, which are written into the shortlist.
     complete : False if the time was used up or the user stopped the rehearsal; all results then use fewer attempts.
     """
@@ -491,7 +491,8 @@ class _Course:
 
 
 def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
-    """Return how long a rehearsal takes, from the attempts of the pilot; empty if it takes less than a minute or has a limit.
+    """Return how long a rehearsal takes, from the attempts of the pilot, or an empty string if it takes less than a minute or
+    has a limit.
 
     Most races end after 12 attempts of each configuration.
     """

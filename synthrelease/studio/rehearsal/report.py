@@ -49,7 +49,7 @@ _ROUNDING = 1e-9  # Smaller values count as 0, because they may be rounding erro
 
 
 def statistic(value: float | None) -> str:
-    """Return a statistic of copies as text; empty without a value."""
+    """Return a statistic of copies as text, or an empty string if there is no value."""
     if value is None or not math.isfinite(value):
         return ""
     return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
@@ -196,7 +196,7 @@ class CriterionOnPage:
 
     @property
     def noise_of_threshold(self) -> float | None:
-        """Return the standard deviation of the noise as a share of the threshold; None without noise."""
+        """Return the standard deviation of the noise as a share of the threshold, or None if there is no noise."""
         return None if self.advice.noise_sd is None else self.advice.noise_sd / self.advice.threshold
 
     @property
@@ -244,7 +244,7 @@ class RehearsalReport:
 
     @property
     def looked_at(self) -> int | None:
-        """Return the number of the inspected configuration; None if it is not on the shortlist."""
+        """Return the number of the inspected configuration, or None if it is not on the shortlist."""
         look, best = self.rehearsal.look, self.shown
         return best.index(look.configuration) + 1 if look and look.configuration in best else None
 
@@ -259,7 +259,9 @@ class RehearsalReport:
 
     @property
     def cheapest(self) -> BudgetPoint | None:
-        """Return the cheapest budget that reaches the target with its whole interval; None without one."""
+        """Return the cheapest budget for which the whole confidence interval reaches the target, or None if there is no such
+        budget.
+        """
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
 
     @property

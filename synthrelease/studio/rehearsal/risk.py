@@ -54,7 +54,7 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 
 
 def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> dict[str, float]:
-    """Return the risk statistics of each group by name, such as low_mean_risk; NaN for an empty group.
+    """Return the risk statistics of each group by name, such as low_mean_risk, or NaN for an empty group.
 
     share : of all persons, from 0 to 1.
     mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.

@@ -237,7 +237,7 @@ def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1
     """Scale a table to each margin in turn until a cycle changes nothing.
 
     The result meets all margins if they are consistent. Among all tables with these margins, the result has the smallest
-    relative entropy to the start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle; the result is the mean
+    relative entropy to the start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle. The result is the mean
     of the last cycle, so that the order of the margins in the file does not matter.
 
     Parameters

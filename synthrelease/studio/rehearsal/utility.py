@@ -29,7 +29,7 @@ from synthrelease.studio.rehearsal.risk import risk_report
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConfidenceIntervals:
-    """The lower and upper ends, each of shape (k,), of k confidence intervals; NaN without an estimate."""
+    """The lower and upper ends, each of shape (k,), of k confidence intervals, or NaN if there is no estimate."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -327,7 +327,7 @@ class PropensityScore:
 
     @property
     def ratio(self) -> float:
-        """Return pmse / null_expectation: about 1 for rows drawn from the original's distribution; NaN for k = 1."""
+        """Return pmse / null_expectation: about 1 for rows drawn from the original's distribution, or NaN for k = 1."""
         return self.pmse / self.null_expectation if self.null_expectation > 0 else float("nan")
 
 
@@ -405,7 +405,7 @@ class RegressionComparison:
 
 
 def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
-    """Return |beta_orig - beta_syn| / SE(beta_orig), at least 0; NaN if the standard error is 0.
+    """Return |beta_orig - beta_syn| / SE(beta_orig), at least 0, or NaN if the standard error is 0.
 
     Source: Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest",
     second (the text has no page numbers).
@@ -525,7 +525,7 @@ def utility_figures(
 
     Parameters
     ----------
-    target, features : columns of the linear regression; None without such a regression.
+    target, features : columns of the linear regression, or None if there is no regression.
     rule : the combining rule of this kind of copies.
 
     Privacy

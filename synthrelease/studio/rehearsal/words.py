@@ -24,7 +24,9 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on the proposed plan, its cost, and the probability that it finds no table; empty without a proposal."""
+    """Return sentences on the proposed plan, its cost, and the probability that it finds no table, or an empty list if there is
+    no proposal.
+    """
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
@@ -79,8 +81,8 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """Return a sentence on how often the proposed plan finds no table, compared with the rehearsed plan; empty without a
-    proposal.
+    """Return a sentence on how often the proposed plan finds no table, compared with the rehearsed plan, or an empty list if
+    there is no proposal.
     """
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
@@ -118,7 +120,7 @@ def rounds_text(law: FiniteLaw) -> str:
 
 
 def lines(chosen: Offer | None) -> str:
-    """Return the lines of TOML with the offered budget and rounds; empty without an offer."""
+    """Return the lines of TOML with the offered budget and rounds, or an empty string if there is no offer."""
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -129,13 +131,13 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of the rehearsed plan and how often it finds no table; None if this is not known."""
+    """Return the cost of the rehearsed plan and how often it finds no table, or None if this is not known."""
     outlook = rehearsal.outlook
     return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of the proposed plan and how often it finds no table; None if it is not cheaper or not confirmed."""
+    """Return the cost of the proposed plan and how often it finds no table, or None if it is not cheaper or not confirmed."""
     spec, proposal = rehearsal.spec, rehearsal.proposal
     chosen, judgement = (proposal.chosen, proposal.judgement) if proposal and proposal.confirmed else (None, None)
     if chosen is None or chosen.law is None or chosen.total is None or judgement is None:
@@ -172,7 +174,7 @@ def finite(value: float) -> float | None:
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return the unit of the value and threshold of each criterion; empty for a plain number."""
+    """Return the unit of the value and threshold of each criterion, or an empty mapping for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
@@ -195,7 +197,7 @@ def generator_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """Return an explanation of negative values; empty if no criterion can have a negative value."""
+    """Return an explanation of negative values, or an empty string if no criterion can have a negative value."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
@@ -206,7 +208,7 @@ def below_zero(rehearsal: Rehearsal) -> str:
 
 
 def short(value: float | None) -> str:
-    """Return a value with three digits; empty without a value."""
+    """Return a value with three digits, or an empty string if there is no value."""
     if value is None or math.isnan(value):
         return ""
     return "no rows kept" if math.isinf(value) else figure(value, 3)
@@ -284,8 +286,8 @@ def warnings(rehearsal: Rehearsal) -> list[str]:
 
 
 def binding(rehearsal: Rehearsal) -> str:
-    """Return sentences on the criterion that rejects most often, and on the places of its largest errors; empty without a
-    closer look.
+    """Return sentences on the criterion that rejects most often, and on the places of its largest errors, or an empty string if
+    there is no closer look.
     """
     if rehearsal.look is None or not rehearsal.criteria:
         return ""
@@ -391,7 +393,7 @@ COSTLY = 0.1
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
-    """Return advice on a projection that replaces many rows; empty if it replaces few."""
+    """Return advice on a projection that replaces many rows, or an empty string if it replaces few."""
     look = rehearsal.look
     if look is None or look.replaced <= COSTLY:
         return ""
@@ -408,7 +410,7 @@ def projection_advice(rehearsal: Rehearsal) -> str:
 
 
 def attack_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on how often each attack was right; empty without attacks."""
+    """Return sentences on how often each attack was right, or an empty list if there were no attacks."""
     attacks = rehearsal.attacks
     if attacks is None:
         return []
