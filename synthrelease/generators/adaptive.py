@@ -25,7 +25,7 @@ from synthrelease.generators.associations import Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, are_apart, joining_sets, pair_shares
+from synthrelease.generators.clique_tables import CompetingTables, are_apart, joining_sets, pair_shares
 from synthrelease.generators.counters import Counters
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
@@ -196,25 +196,25 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     fit = model.fit(_SWEEPS)
     while (left := private.left - last) > 0:
         is_rest = left < part
-        competing = model.competing(fit, left if is_rest else part, private)
-        if not competing:
+        competing, parts = model.competing(fit, left if is_rest else part, private)
+        if not len(competing):
             break
-        measured = list[_Candidate]()
-        while competing and len(measured) < together and (not measured or left >= part):
+        measured, free, widest = list[int](), np.arange(len(competing)), max(map(len, competing.columns))
+        padded = np.array([(*one, *one[:1] * (widest - len(one))) for one in competing.columns])
+        while len(free) and len(measured) < together and (not measured or left >= part):
             paid = plan.choice * (left if 2 * left < 3 * part else part)
-            chosen = competing[private.choice([candidate.table for candidate in competing], paid)]
+            chosen = int(free[private.choice(competing.some(free), paid)])
             left = private.left - last
-            paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
-            model.add(fit.tree, chosen, private.table(chosen.table.columns, paid), private.variance(paid))
+            paid = left if is_rest or 2 * left < 3 * parts[chosen] else parts[chosen]
+            columns_of = competing.columns[chosen]
+            model.add(fit.tree, columns_of, private.table(columns_of, paid), private.variance(paid))
             left -= paid
             measured.append(chosen)
             if len(measured) < together:
-                free = are_apart(fit.tree, chosen.table.columns, [candidate.table.columns for candidate in competing])
-                competing = [candidate for candidate, is_free in zip(competing, free, strict=True) if is_free]
+                free = free[are_apart(fit.tree, columns_of, padded[free])]
         if left > 0:
             fit = model.fit(_SWEEPS)
-            changes = [(one.table, np.abs(n * fit.table(one.table.columns) - one.table.expected).sum()) for one in measured]
-            if 2 * sum(change <= table.handicap for table, change in changes) > len(measured):
+            if 2 * sum(model.change(fit, competing, place) <= competing.handicaps[place] for place in measured) > len(measured):
                 part = max(part, min(2 * part, private.left - last))
     fit = model.fit(_SWEEPS if private.left else _LAST_SWEEPS)
 
@@ -327,14 +327,6 @@ def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarra
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Candidate:
-    """A table that may be measured next, and the part of the budget that it would get."""
-
-    table: CompetingTable
-    part: Fraction
-
-
 class _GrowingModel:
     """The tables that were measured so far, and the maximum-entropy model that fits them."""
 
@@ -352,14 +344,13 @@ class _GrowingModel:
         self._parameters: list[np.ndarray] | None = None
         self._usual: float | None = None
 
-    def add(self, tree: JunctionTree, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
+    def add(self, tree: JunctionTree, columns: Columns, noisy: np.ndarray, variance: float) -> None:
         """Add a measured table with the noise variance of its cells, and add the column sets that cliques must contain from now
         on.
 
         `tree` is the tree of the last fit.
         """
-        columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
-        self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
+        self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
         self._structure += [columns, *(joining_sets(tree, columns) if len(columns) == 2 else ())]
 
     def fit(self, sweeps: int) -> ProportionalFit:
@@ -374,22 +365,35 @@ class _GrowingModel:
         self._parameters = fit.parameters
         return fit
 
-    def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
-        """Return the tables that may be measured next, with the model's expected counts. No table makes a clique larger than
-        the limit. The noise of a table is computed from its possible cells only.
+    def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> tuple[CompetingTables, list[Fraction]]:
+        """Return the tables that may be measured next, with the model's expected counts, and the part of the budget that each
+        would get. No table makes a clique larger than the limit. The noise of a table is computed from its possible cells only.
         """
-        tables = list(self._tables(fit))
-        cells = [int(np.count_nonzero(share)) for _, share in tables]
-        if cells and self._usual is None:
+        tables = dict(self._tables(fit))
+        sizes = np.fromiter((share.size for share in tables.values()), dtype=int, count=len(tables))
+        shares = np.concatenate([np.zeros(0), *(share.ravel() for share in tables.values())])
+        starts = sizes.cumsum() - sizes
+        cells = np.add.reduceat(shares > 0, starts, dtype=int) if tables else sizes
+        if tables and self._usual is None:
             self._usual = max(1.0, _power_mean(cells, self._plan.growth))
-        parts = {possible: (1 - self._plan.choice) * part * self._times(possible) for possible in {*cells}}
-        noise = {possible: math.sqrt(private.variance(paid)) * private.mean_error for possible, paid in parts.items()}
-        candidates = []
-        for (columns, share), possible in zip(tables, cells, strict=True):
-            expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise[possible] * possible)
-            table = CompetingTable(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
-            candidates.append(_Candidate(table=table, part=parts[possible]))
-        return candidates
+        several, kind = np.unique(cells, return_inverse=True)
+        parts = [(1 - self._plan.choice) * part * self._times(possible) for possible in several.tolist()]
+        noise = [math.sqrt(private.variance(paid)) * private.mean_error for paid in parts]
+        handicaps = [math.ceil(of_cell * possible) for of_cell, possible in zip(noise, several.tolist(), strict=True)]
+        competing = CompetingTables(
+            columns=list(tables),
+            expected=np.rint(self._n * shares).astype(np.int64),
+            starts=starts,
+            sizes=sizes,
+            weights=np.array([self._plan.tables[columns] for columns in tables], dtype=np.int64),
+            handicaps=np.array(handicaps, dtype=np.int64)[kind],
+        )
+        return competing, [parts[number] for number in kind.tolist()]
+
+    def change(self, fit: ProportionalFit, competing: CompetingTables, place: int) -> float:
+        """Return the l1 distance between the counts of a table that a fit expects and the counts that were expected before."""
+        before = competing.expected[competing.starts[place] :][: competing.sizes[place]]
+        return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
     def _times(self, cells: int) -> Fraction:
         """Return how many times the usual part of the budget a table with this number of possible cells gets."""
@@ -404,7 +408,7 @@ class _GrowingModel:
         columns may be measured as soon as it lies inside a clique.
         """
         tree = fit.tree
-        pairs, joined = pair_shares(tree, fit.shares)
+        pairs, joined = pair_shares(tree, fit.shares, self._plan.cells)
         for pair in self._pairs:
             if joined[pair] <= self._plan.cells:
                 yield pair, pairs[pair]
@@ -414,9 +418,9 @@ class _GrowingModel:
                 yield columns, fit.table(columns)
 
 
-def _power_mean(values: Sequence[int], power: float) -> float:
+def _power_mean(values: np.ndarray, power: float) -> float:
     """Return the power mean of the values with this exponent. Return 1 for the exponent 0."""
-    return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0
+    return float(np.mean(values.astype(float) ** power) ** (1 / power)) if power else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

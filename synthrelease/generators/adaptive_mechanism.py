@@ -22,10 +22,10 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
-from synthrelease.data.marginals import KEPT_CELLS, column_groups, lattice
+from synthrelease.data.marginals import KEPT_CELLS, column_groups, lattice, with_pairs
 from synthrelease.enclave.door import opaque
 from synthrelease.errors import BudgetError
-from synthrelease.generators.clique_tables import CompetingTable
+from synthrelease.generators.clique_tables import CompetingTables
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.curves import choice_epsilon, root_down
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
@@ -37,21 +37,20 @@ MOST_SCORE = 10**6
 _TOGETHER = 2**18  # Number of cells that `scores_of` subtracts in one step
 
 
-def scores_of(tables: Sequence[CompetingTable], exact: Iterable[np.ndarray]) -> list[int]:
-    """Return weight * (l1 distance between exact and expected counts - handicap) for each table. Few exact tables are in memory
-    at a time.
-    """
-    sizes, distances, next_exact = np.array([table.expected.size for table in tables], dtype=int), list[int](), iter(exact)
-    for some in np.split(np.arange(len(tables)), np.flatnonzero(np.diff(sizes.cumsum() // _TOGETHER)) + 1) if tables else ():
+def distances_of(tables: CompetingTables, exact: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the (tables,) int64 l1 distance between exact and expected counts. Few exact tables are in memory at a time."""
+    ends, distances, next_exact = tables.starts + tables.sizes, list[np.ndarray](), iter(exact)
+    for some in np.split(np.arange(len(tables)), np.flatnonzero(np.diff(tables.sizes.cumsum() // _TOGETHER)) + 1):
         counts = np.concatenate([table.ravel() for table in islice(next_exact, len(some))])
-        expected = np.concatenate([tables[number].expected.ravel() for number in some])
-        distances += np.add.reduceat(np.abs(counts - expected), sizes[some].cumsum() - sizes[some]).tolist()
-    return [table.weight * (distance - table.handicap) for table, distance in zip(tables, distances, strict=True)]
+        places = zip(tables.starts[some].tolist(), ends[some].tolist(), strict=True)
+        changes = np.abs(counts - np.concatenate([tables.expected[start:end] for start, end in places]))
+        distances.append(np.add.reduceat(changes, tables.sizes[some].cumsum() - tables.sizes[some]))
+    return np.concatenate(distances)
 
 
-def score_of(table: CompetingTable, exact: np.ndarray) -> int:
-    """Return the score of one table."""
-    return scores_of([table], [exact])[0]
+def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
+    """Return the score of each table, from the l1 distance between its exact and expected counts."""
+    return (tables.weights * (distances - tables.handicaps)).tolist()
 
 
 class Budgeted:
@@ -90,15 +89,15 @@ class PrivateTables(Budgeted):
         self._bins = self._exact = lattice(counts)
         self._counts = counts
         self._held = dict[Columns, np.ndarray]()
-        # Scores of the tables of the last choice, by identity. A further choice among some of them computes no score again.
-        self._scored = dict[int, tuple[CompetingTable, int]]()
+        # The distances of the tables of the last choice. A further choice among some of them computes no distance again.
+        self._known: tuple[CompetingTables, np.ndarray] | None = None
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
         """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers, because
         neighbouring tables remain neighbours after merging.
         """
         self._counts = opaque(lambda: self._counts.merge(layout, maps))
-        self._exact, self._held, self._scored = opaque(lambda: lattice(self._counts)), {}, {}
+        self._exact, self._held, self._known = opaque(lambda: lattice(self._counts)), {}, None
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
         """Return the noisy int64 counts of the table of these columns, at this part of the budget."""
@@ -130,18 +129,17 @@ class PrivateTables(Budgeted):
         exact = opaque(lambda: np.array([int((self._exact_of(columns) * bounded).sum())]))
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
-    def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
+    def choice(self, competing: CompetingTables, part: Fraction) -> int:
         """Privately choose the index of a table with a high score. The score is weight * (l1 distance from the expected counts
         - handicap).
 
         Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice its
-        weight (theory 12.9, tables and their distances). All numbers are integers.
+        weight (theory 12.9, tables and their distances). All numbers are integers. Several choices may be made among tables of
+        the same model: the expected counts, which are public, do not change between them, and each choice takes its own part.
         """
         self._take(part)
-        opaque(lambda: self._score(competing))
-        scores = [self._scored[id(table)][1] for table in competing]
-        largest = max(table.weight for table in competing)
-        sensitivity = TABLE_CHANGE * largest
+        scores = opaque(lambda: scores_of(competing, self._distances(competing)))
+        sensitivity = TABLE_CHANGE * int(competing.weights.max())
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
@@ -153,20 +151,26 @@ class PrivateTables(Budgeted):
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
         groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
         of_column = {column: group for group in groups for column in group}
-        for columns in sorted(competing, key=lambda columns: [of_column[column] for column in columns]):
+        new = [columns for columns in competing if columns not in self._held]
+        if 4 * sum(len(columns) == 2 for columns in new) > math.comb(len(sizes), 2):
+            self._held |= with_pairs(self._counts).pairs
+            room, new = KEPT_CELLS - sum(table.size for table in self._held.values()), [c for c in new if c not in self._held]
+        for columns in sorted(new, key=lambda columns: [of_column[column] for column in columns]):
             cells = math.prod(sizes[column] for column in columns)
-            if columns not in self._held and cells <= room:
+            if cells <= room:
                 if len(columns) == 2:
                     self._exact.values(tuple(sorted({*of_column[columns[0]], *of_column[columns[1]]})))  # which it keeps
                 self._held[columns], room = self._exact.get(columns), room - cells
 
-    def _score(self, competing: Sequence[CompetingTable]) -> None:
-        """Compute the scores of the tables that did not compete in the last choice."""
-        new = [table for table in competing if id(table) not in self._scored]
-        self._hold([table.columns for table in new])
-        scores = zip(new, scores_of(new, (self._exact_of(table.columns) for table in new)), strict=True)
-        self._scored |= {id(table): (table, score) for table, score in scores}
-        self._scored = {id(table): self._scored[id(table)] for table in competing}
+    def _distances(self, competing: CompetingTables) -> np.ndarray:
+        """Return the distances of the tables. They are computed only if the tables did not all compete in the last choice."""
+        known, distances = self._known or (competing, np.zeros(0, dtype=np.int64))
+        places = np.searchsorted(known.starts[:-1], competing.starts)
+        if self._known is None or known.expected is not competing.expected or (known.starts[places] != competing.starts).any():
+            self._hold(competing.columns)
+            distances = distances_of(competing, (self._exact_of(columns) for columns in competing.columns))
+            self._known, places = (competing, distances), np.arange(len(competing))
+        return distances[places]
 
     def _exact_of(self, columns: Columns) -> np.ndarray:
         return self._held[columns] if columns in self._held else self._exact.get(columns)

@@ -20,22 +20,40 @@ from synthrelease.generators.maximum_entropy import summed_onto
 _TOGETHER = 2**23  # Number of cells of the messages that are in memory at a time (64 MiB)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompetingTable:
-    """A table that competes with other tables for the next measurement. All fields are public.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CompetingTables:
+    """Tables that compete for the next measurement. All fields are public.
 
     Attributes
     ----------
-    columns : the columns of the table.
-    expected : the int64 counts of the cells that a model expects.
-    weight : the factor by which the error of the table counts, at least 1.
-    handicap : the number of records that is subtracted from the error of the table, because a measurement adds noise.
+    columns : the columns of each table.
+    expected : the int64 counts that a model expects in the cells of all tables, one table after the other. Some of the
+        competing tables (`some`) refer to the same array.
+    starts, sizes : (tables,) the position of each table's first cell in `expected`, and the number of its cells.
+    weights : (tables,) int64 factors by which the errors of the tables count, at least 1.
+    handicaps : (tables,) int64 numbers of records that are subtracted from the errors, because a measurement adds noise.
     """
 
-    columns: Columns
+    columns: Sequence[Columns]
     expected: np.ndarray
-    weight: int
-    handicap: int
+    starts: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+    handicaps: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def some(self, places: np.ndarray) -> CompetingTables:
+        """Return the tables at these places."""
+        return replace(
+            self,
+            columns=[self.columns[place] for place in places.tolist()],
+            starts=self.starts[places],
+            sizes=self.sizes[places],
+            weights=self.weights[places],
+            handicaps=self.handicaps[places],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +76,16 @@ class _Message:
     between: np.ndarray
 
 
-def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
+def pair_shares(
+    tree: JunctionTree, shares: Sequence[np.ndarray], limit: float = math.inf
+) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
     """Return two results. The first contains, for every table of two columns, the shares of its cells; its key is the two
     columns in increasing order. The second is a (columns, columns) array: for each pair, the number of cells of the largest set
     in `joining_sets`; 1 for pairs inside a clique.
+
+    Pairs whose largest set has more cells than the limit may be missing in the first result; their number of cells is then
+    infinite. A set combines a column of at least two bins with two successive separators, so columns are not passed on if two
+    successive separators together have more than half of the limit.
 
     A message contains the joint tables of a separator with columns behind the edge. It is made from the clique that sends it,
     and from messages to this clique. Messages first go to the root, with all columns behind the edge, and then away from the
@@ -80,8 +104,8 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[
         return table.transpose(np.argsort(np.argsort(columns)))
 
     sizes, pairs = np.array(tree.sizes), dict[Columns, np.ndarray]()
-    cells = np.ones((len(sizes), len(sizes)), dtype=np.int64)
-    outward = list(tree.edges_from(0))
+    cells = np.full((len(sizes), len(sizes)), np.inf)
+    outward = [edge for edge in tree.edges_from(0) if 2 * _cells(tree, edge.separator) <= limit]
     edges = [*(replace(edge, start=edge.stop, stop=edge.start) for edge in reversed(outward)), *outward]
     chunk_of = sizes.cumsum() * sum(_cells(tree, edge.separator) for edge in outward) // _TOGETHER
     for chunk in np.unique(chunk_of):
@@ -92,8 +116,9 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[
             joint = [margin(edge.start, (*separator, column)).reshape(n_cells, -1) for column in own]
             behind, first, between = [np.array(own, dtype=int)], [np.full(len(own), n_cells)], [np.zeros(len(own), dtype=int)]
             for entered, messages in heard[edge.start].items():
-                if passed := [message for message in messages if not is_outward or message.start < edge.stop]:
-                    union = tuple(dict.fromkeys((*entered, *separator)))
+                union = tuple(dict.fromkeys((*entered, *separator)))
+                passed = [message for message in messages if not is_outward or message.start < edge.stop]
+                if passed and 2 * _cells(tree, union) <= limit:
                     given = np.concatenate([message.given for message in passed], axis=1)
                     joint.append(_passed_on(tree, given, entered, margin(edge.start, union), separator))
                     behind += [message.columns for message in passed]
@@ -123,6 +148,7 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> tuple[dict[
                         pairs[min(column, other), max(column, other)] = joined.T if column < other else joined
     for number, clique in enumerate(tree.cliques):
         for pair in combinations(clique, 2):
+            cells[pair] = cells[pair[::-1]] = 1
             if pair not in pairs:
                 pairs[pair] = margin(number, pair)
     return pairs, cells
@@ -159,13 +185,17 @@ def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
     return min((_path(tree, *ends) for ends in (pair, pair[::-1])), key=lambda sets: max(_cells(tree, one) for one in sets))
 
 
-def are_apart(tree: JunctionTree, chosen: Columns, tables: Sequence[Columns]) -> list[bool]:
-    """Return which tables have no column in common with the chosen table, and no edge of the tree in common with the path
-    between the columns of a chosen pair.
+def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.ndarray:
+    """Return (tables,) which tables have no column in common with the chosen table, and no edge of the tree in common with the
+    path between the columns of a chosen pair.
 
     If the paths of several pairs have no common edge, their sets of `joining_sets` together also form a chordal graph: the set
     of two successive separators hangs on the clique between them, and every edge is replaced at most once. So no clique is
     larger than was said of each pair alone.
+
+    Parameters
+    ----------
+    tables : (tables, at least 2) the columns of each table; columns may be repeated.
     """
     cliques, columns = len(tree.cliques), len(tree.sizes)
     ends, first = list(range(1, cliques + 1)), [cliques] * columns
@@ -183,7 +213,7 @@ def are_apart(tree: JunctionTree, chosen: Columns, tables: Sequence[Columns]) ->
     crossing = (path > 0).astype(float) @ (path < 0).T
     taken = (crossing + crossing.T) > 0
     taken[list(chosen)] = taken[:, list(chosen)] = True
-    return [not any(taken[pair] for pair in combinations(table, 2)) for table in tables]
+    return ~np.any([taken[pair] for pair in combinations(tables.T, 2)], axis=0)
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:

@@ -30,7 +30,7 @@ from synthrelease.generators.adaptive import (
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.generators.base import Background
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import CompetingTable, are_apart, joining_sets, pair_shares
+from synthrelease.generators.clique_tables import CompetingTables, are_apart, joining_sets, pair_shares
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, consistent, summed_onto, tolerances_of
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
@@ -122,20 +122,20 @@ def test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget(
     parts, draws = list[Fraction](), np.random.default_rng(8)
 
     class Answering(kind):  # type: ignore[misc, valid-type]
-        def choice(self, asked: list[CompetingTable], part: Fraction) -> int:
+        def choice(self, asked: CompetingTables, part: Fraction) -> int:
             self._pay(part)
-            sizes = [each.expected.size for each in asked]
-            at = {"the smallest table": int(np.argmin(sizes)), "the largest table": int(np.argmax(sizes))}
-            self.chosen_one = asked[found := at.get(sought, int(draws.integers(len(asked))))]
+            at = {"the smallest table": int(np.argmin(asked.sizes)), "the largest table": int(np.argmax(asked.sizes))}
+            self.chosen_one = asked.some(np.array([found := at.get(sought, int(draws.integers(len(asked))))]))
             return found
 
         def table(self, columns: Columns, part: Fraction) -> np.ndarray:
             if len(columns) == 1:
                 return super().table(columns, part)
             self._pay(part)
-            expected = self.chosen_one.expected
+            (start,), (cells,), (handicap,) = self.chosen_one.starts, self.chosen_one.sizes, self.chosen_one.handicaps
+            expected = self.chosen_one.expected[start : start + cells].reshape([table.layout.sizes[one] for one in columns])
             alternating = np.where(np.arange(expected.size) % 2, 1, -1).reshape(expected.shape)
-            return expected + taught * self.chosen_one.handicap * alternating
+            return expected + taught * handicap * alternating
 
         def _pay(self, part: Fraction) -> None:
             parts.append(part)
@@ -332,14 +332,14 @@ def test_neighbours_are_put_together_until_they_are_large_and_never_across_the_e
 
 def seen_by(
     family: type[AdaptiveGenerator], table: Counts, background: Background
-) -> tuple[list[list[CompetingTable]], list[tuple[Columns, Fraction]]]:
+) -> tuple[list[CompetingTables], list[tuple[Columns, Fraction]]]:
     """The tables that compete in every choice, and those that are measured, with their parts; rho or epsilon is 1."""
-    competing, measured = list[list[CompetingTable]](), list[tuple[Columns, Fraction]]()
+    competing, measured = list[CompetingTables](), list[tuple[Columns, Fraction]]()
     kind = Gaussian if family is Adaptive else Laplace
 
     class Watched(kind):  # type: ignore[misc, valid-type]
         def choice(self, asked, part):  # type: ignore[no-untyped-def]
-            competing.append(list(asked))
+            competing.append(asked)
             return super().choice(asked, part)
 
         def table(self, columns, part):  # type: ignore[no-untyped-def]
@@ -372,8 +372,9 @@ def test_cells_that_the_rules_exclude_are_no_handicap() -> None:
     table = table_of(1, (2, 4, 4), n=20_000)
     forbidden = np.eye(4, dtype=bool)
     rules = Plausibility(layout=table.layout, masks=(Mask(columns=(1, 2), forbidden=forbidden),))
-    asked = {each.columns: each for each in seen_by(AdaptivePure, table, Background(plausibility=rules))[0][0]}
-    assert asked[1, 2].handicap == pytest.approx(asked[0, 1].handicap * 12 / 8, abs=2)
+    asked = seen_by(AdaptivePure, table, Background(plausibility=rules))[0][0]
+    handicaps = dict(zip(asked.columns, asked.handicaps.tolist(), strict=True))
+    assert handicaps[1, 2] == pytest.approx(handicaps[0, 1] * 12 / 8, abs=2)
 
 
 def test_a_large_bin_stays_alone_beside_neighbours_that_are_not_few() -> None:
@@ -450,17 +451,23 @@ def worlds(seed: int) -> tuple[JunctionTree, list[np.ndarray], np.ndarray] | Non
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 10**6), together=st.sampled_from([1, 20, 2**20]))
-def test_pairs_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch, seed: int, together: int) -> None:
-    """However many columns are passed along the tree together."""
+@given(seed=st.integers(0, 10**6), together=st.sampled_from([1, 20, 2**20]), limit=st.integers(1, 60))
+def test_pairs_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch, seed: int, together: int, limit: int) -> None:
+    """However many columns are passed along the tree together; with a limit, at least the pairs within the limit."""
     monkeypatch.setattr(clique_tables, "_TOGETHER", together)
     if (world := worlds(seed)) is None:
         return
     tree, shares, whole = world
-    pairs, _ = pair_shares(tree, shares)
+    pairs, cells = pair_shares(tree, shares)
     assert set(pairs) == set(combinations(range(6), 2))
     for pair, table in pairs.items():
         np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(6) if c not in pair)), atol=1e-12)
+    if min(tree.sizes) > 1:
+        few, few_cells = pair_shares(tree, shares, limit)
+        assert {pair for pair in pairs if cells[pair] <= limit} <= set(few)
+        assert [few_cells[pair] for pair in few] == [cells[pair] for pair in few]
+        assert all(np.array_equal(pairs[pair], table) for pair, table in few.items())
+        assert all(few_cells[pair] > limit for pair in set(pairs) - set(few))
 
 
 @settings(max_examples=80, deadline=None)
@@ -476,7 +483,7 @@ def test_pairs_that_are_apart_make_no_larger_clique_than_each_alone(seed: int) -
         chosen = left[seed % len(left)]
         joined += [chosen, *joining_sets(tree, chosen)]
         limit = max(limit, cells[chosen])
-        left = [pair for pair, apart in zip(left, are_apart(tree, chosen, left), strict=True) if apart]
+        left = [pair for pair, apart in zip(left, are_apart(tree, chosen, np.array(left)), strict=True) if apart]
         assert not any({*chosen} & {*pair} for pair in left)
     assert JunctionTree.of(tree.sizes, joined).largest <= limit
 

@@ -17,7 +17,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.generators import adaptive_mechanism as mechanism
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
-from synthrelease.generators.clique_tables import CompetingTable
+from synthrelease.generators.clique_tables import CompetingTables
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.studio.audit.enumeration import Recording
 from synthrelease.studio.audit.tiny import World
@@ -33,12 +33,21 @@ def neighbours(n: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return [(row, (other, *row[1:])) for row in rows for other in range(6) if other != row[0]]
 
 
-def asked(columns: tuple[int, ...], expected: Sequence[int], weight: int = 1, handicap: int = 0) -> CompetingTable:
-    shape = [WORLD.layout.sizes[column] for column in columns]
-    return CompetingTable(columns=columns, expected=np.array(expected).reshape(shape), weight=weight, handicap=handicap)
+def asked(*tables: tuple[tuple[int, ...], Sequence[int], int, int]) -> CompetingTables:
+    """Columns, expected counts, weight and handicap of each table."""
+    columns, expected, weights, handicaps = zip(*tables, strict=True)
+    sizes = np.array([len(counts) for counts in expected])
+    return CompetingTables(
+        columns=columns,
+        expected=np.concatenate([np.array(counts, dtype=np.int64) for counts in expected]),
+        starts=sizes.cumsum() - sizes,
+        sizes=sizes,
+        weights=np.array(weights),
+        handicaps=np.array(handicaps),
+    )
 
 
-QUESTIONS = [asked((0,), [1, 0], 1, 2), asked((1,), [0, 1, 1], 3), asked((0, 1), [0, 0, 1, 1, 0, 0], 2, 1)]
+QUESTIONS = asked(((0,), [1, 0], 1, 2), ((1,), [0, 1, 1], 3, 0), ((0, 1), [0, 0, 1, 1, 0, 0], 2, 1))
 
 
 class Scores(Gaussian):
@@ -187,10 +196,7 @@ def test_tables_that_compete_are_counted_once_and_as_they_are(monkeypatch: pytes
     rows = [random.integers(0, size, 300) for size in sizes]
     pairs = list(combinations(range(50), 2))
     assert len(pairs) > lattice.KEPT_TABLES
-    questions = [
-        CompetingTable(columns=pair, expected=np.ones([sizes[one] for one in pair], dtype=np.int64), weight=1, handicap=0)
-        for pair in pairs
-    ]
+    questions = asked(*((pair, [1] * math.prod(sizes[one] for one in pair), 1, 0) for pair in pairs))
     by_hand = []
     for one, other in pairs:
         counts = np.zeros((sizes[one], sizes[other]), dtype=np.int64)
@@ -209,10 +215,10 @@ def test_a_choice_among_the_rest_of_the_tables_has_their_scores() -> None:
     """The scores of the last choice are kept until the bins are merged, and never those of other tables."""
     private, rows = Scores(WORLD.counts([0, 0, 5]), Fraction(1), SystemEntropy()), scores_of([0, 0, 5])[0]
     for places in ((0, 1, 2), (2, 0), (0,), (0, 1, 1)):
-        private.choice([QUESTIONS[place] for place in places], Fraction(1, 10))
+        private.choice(QUESTIONS.some(np.array(places)), Fraction(1, 10))
         assert Scores.seen[0] == [rows[place] for place in places]
     private.merge(World({"a": 1, "b": 2}).layout, [np.array([0, 0]), np.arange(3)])
-    private.choice(QUESTIONS[:1], Fraction(1, 10))
+    private.choice(QUESTIONS.some(np.array([0])), Fraction(1, 10))
     assert Scores.seen[0] == [2 + 0 - 2]
 
 

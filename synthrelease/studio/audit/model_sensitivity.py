@@ -15,9 +15,9 @@ from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
 from synthrelease.data.marginals import lattice
 from synthrelease.data.rules import Domain
 from synthrelease.data.schema import STEPS
-from synthrelease.generators.adaptive_mechanism import Gaussian, score_of
+from synthrelease.generators.adaptive_mechanism import Gaussian, distances_of, scores_of
 from synthrelease.generators.adversarial_mechanism import noisy_frequencies
-from synthrelease.generators.clique_tables import CompetingTable
+from synthrelease.generators.clique_tables import CompetingTables
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.models import Measured, read_model
@@ -121,7 +121,7 @@ def _models() -> Iterator[MeasuredModel]:
             question = _asked(world, columns)
             yield model(f"adaptive: table {columns}", world, partial(_answered, world, columns), TABLE_CHANGE)
             scored = partial(_scored, world, question)
-            yield model(f"adaptive: score of {columns}", world, scored, TABLE_CHANGE * question.weight)
+            yield model(f"adaptive: score of {columns}", world, scored, TABLE_CHANGE * int(question.weights[0]))
         yield model("networks: frequencies", world, partial(_frequencies, world), 2 * TABLE_CHANGE)
     for prior, words in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
@@ -205,10 +205,12 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
     return np.concatenate([value * int(_WHOLE / scale) for value, scale in zip(recorder.values, recorder.scales, strict=True)])
 
 
-def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
+def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
     """Return a table with the counts that a model expects. These counts are far from every table of a few records."""
-    sizes = world.layout.subset(columns).sizes
-    return CompetingTable(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
+    (start, weight, handicap), cells = np.array([[0], [3], [1]]), world.layout.subset(columns).n_cells
+    return CompetingTables(
+        columns=[columns], expected=np.arange(cells), starts=start, sizes=np.array([cells]), weights=weight, handicaps=handicap
+    )
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
@@ -222,9 +224,10 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
     return recorder.values[0]
 
 
-def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> np.ndarray:
+def _scored(world: World, question: CompetingTables, codes: tuple[int, ...]) -> np.ndarray:
     """Return the score of a table in the choice of the next table."""
-    return np.array([score_of(question, world.counts(codes).marginal(question.columns))])
+    exact = (world.counts(codes).marginal(columns) for columns in question.columns)
+    return np.array(scores_of(question, distances_of(question, exact)))
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
