@@ -206,7 +206,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     priors = read_priors(spec)
     data = request.source
     if not data.is_there():
-        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+        raise InputError(f"{data}: there is no such file. Nothing was spent.")
     tables_read = tables_in(data, spec.schema, spec.input)
     check_members(tables_read, asked=spec.schema.linked is not None)
     released = [prior.path for name, prior in spec.priors.items() if name.startswith(RELEASED)]
@@ -268,8 +268,8 @@ def check_released(folder: Path) -> None:
     problems = [problem for check in report.checks for problem in check.problems]
     if problems or not report.passed:
         raise InputError(
-            f"the prior {folder}: expected a release that passes `synthrelease verify`, found this problem: "
-            f"{problems[0] if problems else 'a check could not be made'}. Nothing was spent."
+            f"{folder}: this prior does not pass `synthrelease verify`. "
+            f"{problems[0].rstrip('.') if problems else 'One of the checks cannot be made here'}. Nothing was spent."
         )
 
 

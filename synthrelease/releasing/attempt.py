@@ -121,19 +121,18 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
     document = read_leniently(content)
-    prior = f"the prior {folder}"
     if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
-        raise InputError(f"{prior}: the files do not agree with its release.json.")
+        raise InputError(f"{folder}: the files of this prior do not agree with its release.json.")
     if content not in spec.earlier:
-        raise InputError(f"{prior}: [series] earlier must name this release, so that its cost is added up.")
-    _check_neighbours(prior, document, spec)
+        raise InputError(f"{folder}: [series] earlier must name this prior, so that its cost is counted.")
+    _check_neighbours(folder, document, spec)
     missing = [name for name in spec.schema.names if name not in published.by_name]
     if missing:
-        raise InputError(f"{prior}: it lacks {listing(missing)}. A prior needs all columns of this release.")
+        raise InputError(f"{folder}: this prior lacks {listing(missing)}. A prior needs all columns of the new release.")
     digits = []
     for column in spec.schema.columns:
         binnings = [column.alternatives[name] for name in spec.space.binnings[column.name]]
-        atoms = _atoms(prior, published.by_name[column.name], column, binnings)
+        atoms = _atoms(folder, published.by_name[column.name], column, binnings)
         digits.append(atoms[published.codes[:, published.layout.index(column.name)]])
     return Counts.of(spec.schema.layout, digits)
 
@@ -143,7 +142,7 @@ def _tables(document: ReleaseDocument) -> list[str]:
     return [name for name in document.tables[0] if name]
 
 
-def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
+def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec) -> None:
     """Check that both releases define neighbours in the same way (key, and number of records of a person), so that losses add
     up.
 
@@ -157,10 +156,10 @@ def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) 
     names = ("neighbours", "unit", "record", "records of a person", "key of a person")
     for name, is_, was in zip(names, expected, earlier, strict=True):
         if is_ != was:
-            raise InputError(f"{prior}: {name} must be the same in both releases, but is {was} there and {is_} here.")
+            raise InputError(f"{prior}: {name} is {was} in this prior and {is_} in the new release. They must be the same.")
 
 
-def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
+def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
     """Return, as an (n_bins,) array, an atomic bin of each released bin.
 
     Raises
@@ -169,12 +168,12 @@ def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binn
     """
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
-        raise InputError(f"{prior}: the column {column.name} has the kind {old.kind}. It must have the kind {column.kind}.")
+        raise InputError(f"{prior}: in this prior, the column {column.name} has the kind {old.kind}. It must be {column.kind}.")
     for bin_number, label in enumerate(old.labels):
         held = np.flatnonzero(_touched(old, bin_number, column))
         whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in binnings)
         if not whole:
-            raise InputError(f"{prior}: the bin {label!r} of {column.name} is not inside one bin of this release.")
+            raise InputError(f"{prior}: the bin {label!r} of {column.name} is not inside one bin of the new release.")
         atoms_of_bins[bin_number] = held[0]
     return atoms_of_bins
 
@@ -212,7 +211,7 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
     for part, most in spec.row_limits():
         if n > most:
             ending = "Nothing was published. The whole planned budget counts as spent." if spent else "Nothing was spent."
-            raise BudgetError(f"Refused: {part} supports at most {most} rows, and there are {n}. {ending}")
+            raise BudgetError(f"Refused: {part} supports at most {most:,} rows, but there are {n:,}. {ending}")
 
 
 @dataclass(frozen=True, kw_only=True)

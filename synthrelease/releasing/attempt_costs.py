@@ -138,7 +138,7 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
         coarser = f" Use coarser bins of {finest(spec).largest()}, or another generator than {heaviest.family!r}."
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else coarser
         raise ResourceError(
-            f"Refused: the run needs about {needed} MB of memory, and this machine has {available} MB. Nothing was "
+            f"Refused: the run needs about {needed} MB of memory, but this machine has only {available} MB. Nothing was "
             f"spent.{fewer}"
         )
 
@@ -162,8 +162,8 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
     if needed > available:
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
         raise ResourceError(
-            f"Refused: by a trial on made-up rows, the run needs about {needed} MB of memory, and this machine has {available} "
-            f"MB. Nothing was spent.{fewer}"
+            f"Refused: in a trial on made-up rows, the run needed about {needed} MB of memory, but this machine has only "
+            f"{available} MB. Nothing was spent.{fewer}"
         )
 
 
@@ -211,10 +211,10 @@ def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     """
     n, source = rows or spec.rows.stated or usual_rows(spec), ""
     if rows is None and spec.rows.stated is None:
-        known = "as in the public file" if rows_tried(spec) else "an assumption"
-        source = f" ({known}; state the rows of the private file with --rows)"
+        known = "the number of rows of the public file" if rows_tried(spec) else "an assumption"
+        source = f". {n:,} rows is {known}. State the number of rows of the private file with --rows"
     problems = [
-        Problem(spec.path, f"criteria {name!r}", f"No table of {n:,} rows{source} can meet the threshold: {text.rstrip('.')}")
+        Problem(spec.path, f"criteria {name!r}", f"No table of {n:,} rows can meet the threshold: {text.rstrip('.')}{source}")
         for name, text in doubts(spec, n)
         if isinstance(text, NobodyPasses)
     ]

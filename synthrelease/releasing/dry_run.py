@@ -118,8 +118,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
     for columns, allowed in spec.raw.drawn_from():  # no two rules share a column
         if not len(allowed):
             names = ", ".join(layout.columns[column] for column in columns)
-            expected = "rules that allow some row of the private file"
-            raise SpecError.at(spec.path, "rules", expected, f"rules that forbid every combination of {names}")
+            raise SpecError.at(spec.path, "rules", f"The rules forbid every combination of {names}, so they allow no row")
         drawn = allowed[generator.integers(len(allowed), size=rows)]
         for column, bins in zip(columns, drawn.T, strict=True):
             digits[column] = bins.copy()
@@ -190,7 +189,7 @@ def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
     """Run a part of the dry run. If the attempt fails, the raised error names the part and the settings that were tried."""
-    tried = "the part that is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
+    tried = "the part that all rounds share" if configuration is None else f"the configuration {_described(configuration)}"
     problem: SynthreleaseError
     try:
         return part()
@@ -203,10 +202,12 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         if isinstance(error, SynthreleaseError) and not isinstance(error, PrivateFailure):
             raise
         # the data are made up, so the message of the error is public
-        cause = "a failure while counts are read" if isinstance(error, PrivateFailure) else f"{failure_of(error)} ({error})"
-        expected = f"settings that work on a made-up table of {ROWS} rows"
-        found = f"{cause} in {tried}. Every round could fail. Nothing was read, and nothing was spent"
-        problem = SpecError.at(spec.path, "generators" if configuration else "criteria", expected, found)
+        cause = "the program failed on counts" if isinstance(error, PrivateFailure) else f"{failure_of(error)} ({error})"
+        text = (
+            f"A trial on a made-up table of {ROWS} rows failed in {tried}: {cause}. Every round of the release could fail in "
+            "the same way. Nothing was read, and nothing was spent"
+        )
+        problem = SpecError.at(spec.path, "generators" if configuration else "criteria", text)
     raise problem
 
 

@@ -117,8 +117,8 @@ def split_register(
     """
     spec = load_spec(config, trust)
     if spec.options.split is None:
-        expected = "the column with the record number, and the number of pieces"
-        raise SpecError.at(spec.path, "split", expected, "no such table")
+        problem = "The configuration has no table [split]. State the column with the record number, and the number of pieces"
+        raise SpecError.at(spec.path, "split", problem)
     opened = load_ledger(ledger, expect_head=expect_head)
     check_unsplit(ledger, opened.statement())
     if not data.is_there():
@@ -158,8 +158,8 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
         return None
     if ledger is None:
         raise BudgetError(
-            "Refused: the release reads one piece of a register, and only the ledger of the register knows the pieces. Name "
-            "this ledger with --ledger FILE. Nothing was spent."
+            "Refused: the release reads one piece of a register, and only the ledger of the register records the split into "
+            "pieces. Name this ledger with --ledger FILE. Nothing was spent."
         )
     split = load_ledger(ledger, dataset=known.dataset, expect_head=known.expect_head).statement().split
     if split is None or split.pieces != rule.of:
@@ -170,8 +170,9 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
     key = read_key(key_file)
     if key.digest != split.key:
         raise InputError(
-            f"{key_file}: this key has the digest {key.digest[:16]}, but {ledger} was split by the key {split.key[:16]}. "
-            "Restore that key: another key would put records into other pieces. Nothing was spent."
+            f"{key_file}: this key has the digest {key.digest[:16]}, but the split in {ledger} was made with the key "
+            f"{split.key[:16]}. Restore the key of the ledger, because another key would put records into other pieces. "
+            "Nothing was spent."
         )
     return PieceOfRegister(key=key, rule=rule, register=split.register)
 

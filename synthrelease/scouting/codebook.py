@@ -140,37 +140,35 @@ def read_codebook(path: str | Path) -> Codebook:
     problem = ""
     try:
         if path.stat().st_size > MAX_BYTES:
-            problem = f"a codebook of at most {MAX_BYTES:,} bytes, found a larger file"
+            problem = f"the codebook has more than {MAX_BYTES:,} bytes, which is the limit"
         else:
             data = path.read_bytes()
             declared = _DECLARED.match(data)
             text = data.decode(declared[1].decode() if declared else "utf-8-sig")
     except OSError as error:
-        problem = f"a readable codebook, found none ({error.strerror})"
+        problem = f"the codebook cannot be read ({error.strerror})"
     except (UnicodeDecodeError, LookupError):
-        problem = f"a codebook in {'its declared encoding' if declared else 'UTF-8'}, found other bytes"
+        problem = f"the codebook is not in {'the encoding that it declares' if declared else 'UTF-8'}"
     if problem:
-        raise InputError(f"{path}: expected {problem}.")
+        raise InputError(f"{path}: {problem}.")
     try:
         start = text.lstrip()[:1]
         if start == "<":
             return _of_ddi(text)
         return Codebook(entries=_of_json(json.loads(text)) if start in ("{", "[") else _of_csv(text))
     except json.JSONDecodeError as error:
-        problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
+        problem = f"the codebook is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     except RecursionError:
-        problem = "expected JSON with fewer levels of nesting"
+        problem = "the JSON of the codebook is nested too deeply"
     except ElementTree.ParseError as error:
-        problem = "expected XML, found an error in line {}, column {}".format(*error.position)
+        problem = "the codebook is not valid XML (line {}, column {})".format(*error.position)
     except (_UnreadableCodebook, Unexpected, ValueError, csv.Error) as error:
         problem = str(error)
     raise InputError(f"{path}: {problem}.")
 
 
 class _UnreadableCodebook(Exception):
-    """Raised if a codebook does not have the expected content. The message states the expected content and the content that was
-    found.
-    """
+    """Raised if the content of a codebook cannot be used. The message says what is wrong."""
 
 
 def _of_ddi(text: str) -> Codebook:
@@ -201,11 +199,11 @@ def _of_ddi(text: str) -> Codebook:
         return Codebook(entries=entries)
     if not groups:
         if len({location.get("RecSegNo") for location in root.findall(".//dataDscr/var/location")}) > 1:
-            raise _UnreadableCodebook("expected all columns of a row in one line, found columns in several lines (RecSegNo)")
+            raise _UnreadableCodebook("the columns of a row are in several lines (RecSegNo). They must be in one line")
         return Codebook(entries=entries, positions=FixedWidthTable(columns=positions))
     identifier = next(iter(groups.values())).get("recidvar") or "RECTYPE"
     if identifier not in positions:
-        raise _UnreadableCodebook(f"expected the position of the record type in a variable {identifier!r}, found none")
+        raise _UnreadableCodebook(f"the codebook gives no position for {identifier!r}, the variable of the record type")
     records = {
         record: {
             renamed.get(name, name): positions[name]
@@ -287,7 +285,7 @@ def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -
 
 def _of_json(parsed: Any) -> dict[str, CodebookEntry]:
     if not isinstance(parsed, dict):
-        raise _UnreadableCodebook("expected a JSON object with an entry for each column, found a list")
+        raise _UnreadableCodebook("the codebook is a JSON list. It must be a JSON object with an entry for each column")
     return {str(name): _entry(str(name), about) for name, about in parsed.items()}
 
 
@@ -295,7 +293,7 @@ def _entry(name: str, about: Any) -> CodebookEntry:
     if isinstance(about, str):
         return CodebookEntry(description=_line(about))
     if not isinstance(about, dict):
-        raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
+        raise _UnreadableCodebook(f"the entry of the column {name!r} is neither a string nor an object")
     missing = stated if isinstance(stated := about.get("missing"), list) else None
     described = about.keys() & {
         "description",
@@ -317,7 +315,7 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         values = {code: text for code, text in about.items() if code != "missing" or missing is None}
     limits = [*map(_number, stated if isinstance(stated := about.get("limits", []), list) else [None])]
     if None in limits:
-        raise _UnreadableCodebook(f"expected a list of numbers as limits of the column {name!r}, found something else")
+        raise _UnreadableCodebook(f"the limits of the column {name!r} are not a list of numbers")
     labels = {str(code): _line(str(text)) for code, text in values.items() if code not in _RANGE}
     labels = dict.fromkeys(map(str, missing or ()), "missing") | labels
     ends = {**about, **values}
@@ -365,8 +363,8 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
     indices = {key: next((header.index(name) for name in names if name in header), None) for key, names in _HEADERS.items()}
     if indices["column"] is None or (indices["label"] is None and indices["kind"] is None):
         raise _UnreadableCodebook(
-            "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
-            f"{listing(header) if header else 'nothing'}"
+            "a codebook must be a JSON object, or a CSV file with the columns 'column', 'code' and 'label'. The header of this "
+            f"file has {listing(header) if header else 'no columns'}"
         )
     entries: dict[str, CodebookEntry] = {}
     for row in rows:

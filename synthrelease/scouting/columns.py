@@ -123,7 +123,7 @@ class ScoutedColumn:
         start, end, form = self.dates
         first, last, ways = date.fromisoformat(start), date.fromisoformat(end), DateFormat(form)
         if not timedelta(0) < last - first <= LONGEST_SPAN or ways.lacks(None):
-            raise ValueError("expected whole dates in order")
+            raise ValueError("the dates are not whole dates in order")
         days = days_between(first, last)
         name = next((name for name in PERIODS if len({*map(name, days)}) <= MOST_PERIODS), PERIODS[-1])
         return {text: name(day) for day in days for text in ways.texts(day)}
@@ -282,13 +282,13 @@ def scouted_columns(
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:
-        raise InputError(f"expected columns of the codebook, found {listing(unknown)}.")
+        raise InputError(f"These columns are not in the codebook: {listing(unknown)}.")
     names = [name for name in entries if (only is None or name in only) and name not in leave_out]
     columns = [_scouted(name, entries[name]) for name in names]
     unsaid = [name for name, column in zip(names, columns, strict=True) if column is None]
-    if unsaid or not names:
+    if unsaid:
         raise InputError(
-            f"expected a codebook that describes each column, found no description of {listing(unsaid or ['any column'])}. "
+            f"The codebook does not say which values these columns can have: {listing(unsaid)}. "
             'Set "kind" to "integer", "number", "text" or "date", list the codes, or use --leave-out. Nothing was read.'
         )
     asked = tuple(column for column in columns if column is not None)
@@ -297,10 +297,12 @@ def scouted_columns(
         each.name for each in asked if each.whole and any((bound or 0) % 1 for bound in (each.low, each.high, *each.limits))
     ]
     if wrong:
-        expected = "min below max, and whole numbers as bounds and limits of integers"
-        raise InputError(f"expected {expected}, found other settings for {listing(wrong)}. Nothing was read.")
+        raise InputError(
+            f"The bounds or limits of {listing(wrong)} are not valid. min must be below max, and the bounds and limits of "
+            "integers must be whole numbers. Nothing was read."
+        )
     if len(asked) < 2:
-        raise InputError(f"a scout needs at least two columns, found only {listing(names)}. Nothing was read.")
+        raise InputError(f"A scout needs at least two columns. It has {listing(names) or 'none'}. Nothing was read.")
     return asked
 
 
@@ -312,8 +314,11 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
         try:
             return replace(dated, codes={period: period for period in dated.days.values()})
         except ValueError:
-            expected = "min and max such as 2020-01-31, at most ten years apart, and a format of %Y, %m and %d"
-            raise InputError(f"{name!r}: expected {expected}, found {listing(entry.dates)}. Nothing was read.") from None
+            raise InputError(
+                "The dates of {!r} are not valid: min is {!r}, max is {!r}, and the format is {!r}. min and max must be dates "
+                "such as 2020-01-31, at most ten years apart, and the format must contain %Y, %m and %d. Nothing was "
+                "read.".format(name, *entry.dates)
+            ) from None
     if entry.number and not entry.code:
         low, high = entry.low, entry.high
         limits = tuple(each for each in entry.limits if (low is None or low < each) and (high is None or each <= high))

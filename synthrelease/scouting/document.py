@@ -58,7 +58,7 @@ class ScoutedPart(Part):
     @model_validator(mode="after")
     def _periods_of_its_dates(self) -> ScoutedPart:
         if self.dates and [*self.codes] != [*dict.fromkeys(self.column.days.values())]:
-            raise ValueError("expected the periods of the dates as codes")
+            raise ValueError("the codes are not the periods of the dates")
         return self
 
     @cached_property

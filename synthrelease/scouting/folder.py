@@ -49,11 +49,11 @@ def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
     """
     folder = Path(folder)
     if not (folder / NAME).is_file():
-        raise InputError(f"{folder}: expected the folder of a scout, found no {NAME} in it.")
+        raise InputError(f"{folder}: this is not the folder of a scout, because it has no {NAME}.")
     report = verify_scout(folder)
     problems = [problem for check in report.checks for problem in check.problems]
     if problems:
-        raise InputError(f"{folder}: expected a scout that passes `synthrelease verify`, found: {problems[0]}")
+        raise InputError(f"{folder}: this scout does not pass `synthrelease verify`. {problems[0].rstrip('.')}.")
     content = (folder / NAME).read_bytes()
     return _read(content), content
 
@@ -64,7 +64,7 @@ def _read(content: bytes) -> ScoutDocument:
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise InputError(f"{NAME}: expected the document of a scout, found other content ({problem}).") from None
+        raise InputError(f"{NAME}: this file is not the document of a scout ({problem}).") from None
 
 
 def verify_scout(folder: Path) -> Report:
@@ -87,7 +87,9 @@ def verify_scout(folder: Path) -> Report:
         wrong = tuple(
             f"{name}: the file differs from the contents of {NAME}" for name in compared if files.get(name) != again[name]
         )
-        wrong += tuple(f"{name}: expected no further file, found this one" for name in files if name not in (*again, CHECKSUMS))
+        wrong += tuple(
+            f"{name}: the folder of a scout has no file with this name" for name in files if name not in (*again, CHECKSUMS)
+        )
         writer = f"Written by another version, synthrelease {document.written_by}; pages not compared."
         found = f"{len(compared)} of {len(again)} files agree with {NAME}"
         checks.append(Check(name="documents", found=found, problems=wrong, limits=(writer,) if other else ()))
@@ -103,7 +105,7 @@ def verify_scout(folder: Path) -> Report:
 def _checksums(files: Mapping[str, bytes]) -> Check:
     listed = read_checksums(files.get(CHECKSUMS, b"x"))
     actual = {name: sha256(content) for name, content in files.items() if name != CHECKSUMS}
-    problems = () if listed == actual else (f"{CHECKSUMS}: expected the checksums of the files, found other checksums",)
+    problems = () if listed == actual else (f"{CHECKSUMS}: the listed checksums are not the checksums of the files",)
     return Check(name="checksums", found=f"{len(actual)} files as listed", problems=problems)
 
 
@@ -115,11 +117,11 @@ def _cap_words(document: ScoutDocument) -> str:
 def _cap_problems(document: ScoutDocument) -> Iterator[str]:
     texts = sum(part.kind == "texts" for part in document.columns)
     if Fraction(document.rare_exact) != (texts * text_threshold(document.share)[1] if texts else 0):
-        yield "cap: expected the probability that follows from the thresholds of texts, found another probability"
+        yield "cap: the stated probability does not follow from the thresholds of texts"
     if not 0 < Fraction(document.tables_exact) < document.cap.cost:
-        yield "cap: expected a part of the cost for tables and a part for the dependence, found another division"
+        yield "cap: the cost of the tables must be above 0 and below the whole cost, because the dependence costs a part"
     if texts and document.cap.pure:
-        yield "columns: with a delta of 0, expected only codes or numbers, found texts without a list of codes"
+        yield "columns: if delta is 0, texts without a list of codes are not allowed, but a column has them"
 
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
@@ -127,20 +129,20 @@ def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:
-        yield "columns: expected different names, found a name twice"
+        yield "columns: two columns have the same name"
     if figure.rows > document.rows or figure.one != figure.rows**2 * number * (number - 1):
-        yield "dependence: expected the number of steps that follows from the columns and rows, found another number"
+        yield "dependence: the number of steps does not follow from the columns and rows"
     for part in document.columns:
-        column, wanted = part.column, f"{part.name}: expected"
+        column, name = part.column, part.name
         if column.kind == "number":
             edges = part.lower_limits
             chosen = sorted({*edges} & {*column.atoms}) if other else column.second_look(part.first, document.deviation)
             if edges != tuple(chosen):
-                yield f"{wanted} the cells that follow from its first table, found other cells"
+                yield f"{name}: the cells of the second table do not follow from the first table"
             if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:
-                yield f"{wanted} tables of {len(column.cells) + 2} and {len(edges) + 2} counts, found other tables"
+                yield f"{name}: there must be two tables, with {len(column.cells) + 2} and {len(edges) + 2} counts"
         elif column.kind == "listed":
             if list(part.counts) != [*column.codes, ""] or part.other is None or part.first or part.second:
-                yield f"{wanted} a count of each code, of missing values and of other texts, found other counts"
+                yield f"{name}: the counts must be those of each code, of missing values and of other texts"
         elif "" not in part.counts or part.other is not None or any(n < least for text, n in part.counts.items() if text):
-            yield f"{wanted} a count of missing values and counts of texts of at least {least} rows, found other counts"
+            yield f"{name}: the counts must be those of missing values, and of texts with at least {least} rows"

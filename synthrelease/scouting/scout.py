@@ -93,7 +93,7 @@ class Scouting:
             invalid or contradict each other.
         """
         if request.title is not None and not (request.title.isprintable() and request.title.strip()):
-            raise InputError("--title: expected one line of printable characters, found other characters. Nothing was read.")
+            raise InputError("--title must be one line of printable characters. Nothing was read.")
         book = read_codebook(request.codebook)
         key = None if request.unit == "row" else request.unit
         own = [key] if key is not None and key in book.entries else []
@@ -105,14 +105,14 @@ class Scouting:
         unit = valid(UnitTable, {"key": key, "first_by": order, "missing_keys": missing_keys} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
             raise InputError(
-                "--first-by orders the rows of a person: expected columns or random with --unit KEY, and nothing without "
-                "--unit KEY. Nothing was read."
+                "--first-by sets the order of the rows of each person. Use it with --unit KEY, and only then: name columns, or "
+                "write random. Nothing was read."
             )
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
             cap = cap_of(columns, exact(request.cap), exact(request.delta), rho, tests)
         except ValueError as error:
-            raise InputError(f"--cap, --delta, --rho, --tests: {error}. Nothing was read.") from None
+            raise InputError(f"One of --cap, --delta, --rho and --tests is not valid: {error}. Nothing was read.") from None
         title = request.title or request.codebook.stem
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
@@ -187,14 +187,11 @@ def cap_of(
         ]
         if open_ended:
             raise InputError(
-                f"with --delta 0, expected codes or bounds for every column, found none for {listing(open_ended)}. Nothing was "
-                "read. List the codes, state min and max, leave the columns out, or choose a delta such as 1e-9."
+                f"With --delta 0, every column needs codes or bounds. These columns have neither: {listing(open_ended)}. "
+                "Nothing was read. List the codes, state min and max, leave the columns out, or choose a delta such as 1e-9."
             )
         if rho is not None:
-            raise InputError(
-                "expected no --rho with --delta 0, found one. Omit --rho, because --cap and --tests determine the cost of the "
-                "scout. Nothing was read."
-            )
+            raise InputError("Omit --rho: with --delta 0, --cap and --tests determine the cost of the scout. Nothing was read.")
         tests = (1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
         return Cap(epsilon=epsilon, delta=delta, rho=Fraction(0), tests=tests)
     kept = KEPT_FOR_TESTS * epsilon if tests is None else tests
@@ -217,9 +214,10 @@ def check_noise(scouting: Scouting) -> None:
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
         raise BudgetError(
-            f"Refused: {queries(scouting.columns)} noisy tables that cost {cost} have noise with a standard deviation of "
-            f"{deviation:.0f} rows, which needs at least {needed_rows(deviation):,} rows; --rows states {scouting.rows:,}. "
-            "Nothing was read and nothing was spent. Leave columns out, or draft from published statistics or a public file."
+            f"Refused: the noise is too large for the file. {queries(scouting.columns)} noisy tables share {cost}, so each "
+            f"count has noise with a standard deviation of {deviation:.0f} rows. A file needs at least "
+            f"{needed_rows(deviation):,} rows for this much noise, but --rows says that it has {scouting.rows:,}. Nothing was "
+            "read and nothing was spent. Leave columns out, or draft from published statistics or a public file."
         )
 
 
@@ -280,7 +278,7 @@ def scout(
     check_memory(scouting)
     check_delta(scouting.cap.delta, scouting.rows)
     if not data.is_there():
-        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+        raise InputError(f"{data}: there is no such file. Nothing was spent.")
     key = [] if scouting.unit.key is None else [scouting.unit.key, *scouting.unit.order]
     check_opens(data, schema_of(scouting.columns, {}), scouting.policy, key)
     cap, run = scouting.cap, ChargedRun(cap=scouting.cap, scouts=True, key=scouting.unit.key)
@@ -302,7 +300,8 @@ def check_cap_fits(statement: Statement, cap: Cap) -> None:
     if cap.epsilon > left[0] or cap.delta > left[1]:
         raise BudgetError(
             f"Refused: scout and release together cost epsilon = {decimal_text(cap.epsilon)}, delta = {float(cap.delta):g}. "
-            f"The ledger has {decimal_text(left[0])} and {float(left[1]):g} left. Nothing was read and nothing was spent."
+            f"The ledger has only epsilon = {decimal_text(left[0])}, delta = {float(left[1]):g} left. Nothing was read and "
+            "nothing was spent."
         )
 
 

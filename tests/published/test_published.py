@@ -149,7 +149,7 @@ FAULTS: list[tuple[Change, str]] = [
         lambda folder: (folder / "data.csv").unlink(),
         r"data\.csv: this file of the release cannot be read: there is no such file",
     ),
-    (lambda folder: (folder / "release.json").write_text("{"), r"release\.json: expected JSON"),
+    (lambda folder: (folder / "release.json").write_text("{"), r"release\.json: The file is not valid JSON"),
     (
         lambda folder: (folder / "release.json").write_bytes(b"\xff"),
         r"release\.json: this file of the release cannot be read: it is not in UTF-8",

@@ -133,7 +133,9 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, m
     monkeypatch.setattr(module, "megabytes_in_use", lambda: next(peaks))
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 6000)
     assert dry_run(spec, {}).seconds > 0
-    with pytest.raises(ResourceError, match="needs about 14200 MB of memory, and this machine has 6000 MB. Nothing was spent"):
+    with pytest.raises(
+        ResourceError, match="needs about 14200 MB of memory, but this machine has only 6000 MB. Nothing was spent"
+    ):
         dry_run(spec, {}, jobs=2)
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 4999)
     with pytest.raises(ResourceError, match="needs about 5000 MB"):

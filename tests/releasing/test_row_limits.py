@@ -22,10 +22,10 @@ def test_a_joint_test_takes_two_to_the_thirty_rows(root: Path) -> None:
     check_rows(joint, 2**30)
     check_rows(single, 2**40)
     with pytest.raises(
-        BudgetError, match=r"a joint test supports at most 1073741824 rows, and there are 1073741825\. Nothing was spent"
+        BudgetError, match=r"a joint test supports at most 1,073,741,824 rows, but there are 1,073,741,825\. Nothing was spent"
     ):
         check_rows(joint, 2**30 + 1)
-    with pytest.raises(BudgetError, match="'privbayes' supports at most 1099511627776 rows.*counts as spent"):
+    with pytest.raises(BudgetError, match="'privbayes' supports at most 1,099,511,627,776 rows.*counts as spent"):
         check_rows(single, 2**40 + 1, spent=True)
 
 

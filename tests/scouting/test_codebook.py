@@ -72,13 +72,13 @@ def test_meanings_that_say_that_there_is_no_answer(tmp_path: Path, meaning: str)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": ', "expected JSON, found an error in line 1"),
-        ("[1, 2]", "expected a JSON object with an entry for each column, found a list"),
-        ('{"a": 3}', "expected a text or an object for the column 'a'"),
-        ('{"a": {"kind": "integer", "limits": ["x"]}}', "expected a list of numbers as limits of the column 'a'"),
-        ("a,b\n1,2\n", r"CSV with the columns 'column', 'code' and 'label', found a header with 'a', 'b'"),
-        ("", "found a header with nothing"),
-        ("[" * 100_000, "with fewer levels of nesting"),
+        ('{"a": ', "the codebook is not valid JSON .line 1"),
+        ("[1, 2]", "is a JSON list. It must be a JSON object with an entry for each column"),
+        ('{"a": 3}', "the entry of the column 'a' is neither a string nor an object"),
+        ('{"a": {"kind": "integer", "limits": ["x"]}}', "the limits of the column 'a' are not a list of numbers"),
+        ("a,b\n1,2\n", r"CSV file with the columns 'column', 'code' and 'label'. The header of this file has 'a', 'b'"),
+        ("", "The header of this file has no columns"),
+        ("[" * 100_000, "the JSON of the codebook is nested too deeply"),
     ],
 )
 def test_codebooks_that_cannot_be_read_are_explained(tmp_path: Path, text: str, message: str) -> None:
@@ -87,10 +87,10 @@ def test_codebooks_that_cannot_be_read_are_explained(tmp_path: Path, text: str, 
 
 
 def test_a_codebook_that_is_not_there_or_no_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found none"):
+    with pytest.raises(InputError, match="the codebook cannot be read"):
         read_codebook(tmp_path / "none.json")
     (tmp_path / "codebook").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="in UTF-8, found other bytes"):
+    with pytest.raises(InputError, match="the codebook is not in UTF-8"):
         read_codebook(tmp_path / "codebook")
 
 

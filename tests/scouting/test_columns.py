@@ -116,7 +116,7 @@ def test_limits_of_the_codebook_are_edges_wherever_they_lie() -> None:
     entries = {"weight": CodebookEntry(number=True, low=Fraction(0), high=Fraction(9), limits=(*map(Fraction, (0, 2, 9, 10)),))}
     assert scouted_columns(entries | {"pay": CodebookEntry(number=True)})[0].limits == (2, 9)
     entries |= {"pay": CodebookEntry(number=True, whole=True, limits=(Fraction(1, 2),))}
-    with pytest.raises(InputError, match="limits of integers, found other settings for 'pay'"):
+    with pytest.raises(InputError, match="bounds or limits of 'pay' are not valid.*limits of integers must be whole"):
         scouted_columns(entries)
 
 
@@ -136,7 +136,7 @@ def test_a_codebook_has_to_say_what_a_column_holds() -> None:
         "job": CodebookEntry(code=True),
         "note": CodebookEntry(description="nothing"),
     }
-    with pytest.raises(InputError, match="found no description of 'note'"):
+    with pytest.raises(InputError, match="does not say which values these columns can have: 'note'"):
         scouted_columns(entries)
     found = {column.name: column for column in scouted_columns(entries, leave_out=("note",))}
     assert [found[name].kind for name in ("age", "sex", "job")] == ["number", "listed", "texts"]
@@ -149,20 +149,20 @@ def test_a_codebook_has_to_say_what_a_column_holds() -> None:
 def test_bounds_out_of_order_are_refused(bounds: tuple[Fraction, Fraction]) -> None:
     low, high = bounds
     entries = {"age": CodebookEntry(number=True, whole=True, low=low, high=high), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="below max, .* found other settings for 'age'"):
+    with pytest.raises(InputError, match="bounds or limits of 'age' are not valid. min must be below max"):
         scouted_columns(entries)
 
 
 def test_one_column_is_refused_before_the_charge() -> None:
     """It has no figure of dependence: a scout of it was charged, and ended with nothing."""
-    with pytest.raises(InputError, match="at least two columns, found only 'pay'"):
+    with pytest.raises(InputError, match="at least two columns. It has 'pay'"):
         scouted_columns({"pay": CodebookEntry(number=True)})
 
 
 def test_bounds_of_integers_are_whole() -> None:
     """A draft with others cannot be read, after the scout was paid for."""
     entries = {"age": CodebookEntry(number=True, whole=True, high=Fraction(181, 2)), "pay": CodebookEntry(number=True)}
-    with pytest.raises(InputError, match="whole numbers as bounds and limits of integers, found other settings for 'age'"):
+    with pytest.raises(InputError, match="bounds or limits of 'age' are not valid.*limits of integers must be whole numbers"):
         scouted_columns(entries)
 
 
@@ -209,5 +209,5 @@ def test_every_day_within_the_bounds_has_the_cell_of_its_period(first: str, last
     ],
 )
 def test_dates_need_bounds_in_order_and_a_whole_format(dates: tuple[str, str, str]) -> None:
-    with pytest.raises(InputError, match="min and max such as 2020-01-31, at most ten years apart"):
+    with pytest.raises(InputError, match="min and max must be dates such as 2020-01-31, at most ten years apart"):
         scouted_columns({"x": CodebookEntry(dates=dates), "y": CodebookEntry(code=True)})

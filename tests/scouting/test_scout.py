@@ -190,7 +190,7 @@ def test_a_changed_scout_does_not_pass(made: tuple[Path, ScoutDocument], tmp_pat
     assert "checksums" in problems
     if change != "a count":  # a forger writes checksums and documents anew
         assert problems - {"checksums", "documents"}
-    with pytest.raises(InputError, match="passes `synthrelease verify`"):
+    with pytest.raises(InputError, match="this scout does not pass `synthrelease verify`"):
         read_scout(copy)
 
 
@@ -403,8 +403,8 @@ def test_pure_counts_have_laplace_noise_and_intervals(pure: tuple[Path, ScoutDoc
 @pytest.mark.parametrize(
     ("columns", "further", "words"),
     [
-        (COLUMNS, {}, "found none for 'town', 'pay'"),
-        ((*LISTED[:3], replace(LISTED[3], high=None)), {}, "found none for 'pay'"),
+        (COLUMNS, {}, "have neither: 'town', 'pay'"),
+        ((*LISTED[:3], replace(LISTED[3], high=None)), {}, "have neither: 'pay'"),
         (LISTED, {"rho": Fraction(1, 100)}, "no --rho"),
     ],
 )
@@ -426,7 +426,7 @@ def requested(folder: Path, book: object = BOOK, **further: object) -> ScoutRequ
 @pytest.mark.parametrize(
     ("further", "words"),
     [
-        ({"title": "two\nlines"}, "--title: expected one line"),
+        ({"title": "two\nlines"}, "--title must be one line"),
         ({"encoding": "foo"}, "encoding: expected"),
         ({"delimiter": ";;"}, "delimiter: expected"),
         ({"cap": "much"}, "--cap"),

@@ -98,7 +98,7 @@ def test_a_folder_that_does_not_pass_is_not_drafted_from(tmp_path: Path) -> None
     opened = Opened(tmp_path)
     opened.start.out.mkdir()
     (opened.start.out / "scout.json").write_text("{}")
-    assert "passes `synthrelease verify`" in opened.shown()
+    assert "does not pass `synthrelease verify`" in opened.shown()
     refused = opened.draft()
     assert refused.status_code == 422
     assert not opened.config.exists()

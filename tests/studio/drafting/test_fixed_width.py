@@ -216,7 +216,7 @@ def test_every_line_is_read_by_itself_alone(tmp_path: Path, encoding: str) -> No
     [
         ('<!DOCTYPE a [<!ENTITY b "c">]><codeBook>&b;</codeBook>', "has a document type declaration"),
         ("<codeBook><dataDscr/></codeBook>", "describes no variables"),
-        ("<codeBook><dataDscr>", "expected XML, found an error in line 1"),
+        ("<codeBook><dataDscr>", "the codebook is not valid XML .line 1"),
         (RECTANGULAR.replace('EndPos="3"', 'EndPos="0"'), "1 <= first <= last"),
         (RECTANGULAR.replace('RecSegNo="1"', 'RecSegNo="2"', 1), "all columns of a row in one line"),
         (HIERARCHICAL.replace('recidvar="RECTYPE"', 'recidvar="KIND"'), "the position of the record type in a variable 'KIND'"),
