@@ -154,9 +154,9 @@ def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
         each.join(300)
     texts = [said.get() for _ in runs]
     assert len(load_ledger(ledger).statement().entries) == texts.count("") == 1
-    assert [
-        ("another run has taken this name" in text or "exists already" in text, "Nothing was" in text) for text in texts
-    ].count((True, True)) == 2
+    assert [("another run uses this name" in text or "exists already" in text, "Nothing was" in text) for text in texts].count(
+        (True, True)
+    ) == 2
     assert (tmp_path / "out" / "release.json").exists()
 
 
@@ -207,7 +207,7 @@ def test_a_disk_that_is_too_small_is_found_before_the_charge(tmp_path, ledger, m
     data = write_data(tmp_path)
     real = shutil.disk_usage
     monkeypatch.setattr(shutil, "disk_usage", lambda path: real(path)._replace(free=10_000))
-    assert "of free space, and there is only 0.0 MB" in refused(tmp_path, data, OutputError)
+    assert "of free space, but there is only 0.0 MB" in refused(tmp_path, data, OutputError)
     assert "MB of free space" in refused(tmp_path, data, OutputError, archive=tmp_path / "out.zip")
 
 

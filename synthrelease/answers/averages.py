@@ -311,8 +311,8 @@ def counted(
             return Counted(asked=question, columns=cells.columns, counts=cells.counts & is_member & (low <= high))
     columns_named = " and ".join(map(repr, sorted(needed)))
     raise InputError(
-        f"{question.text!r}: no published noisy table shows which members exist. The question needs a table of "
-        f"{columns_named} and {linked.size!r}."
+        f"{question.text!r}: the answer needs a published noisy table that contains {columns_named} and {linked.size!r} "
+        "together, because such a table shows which members exist. There is no such table."
     )
 
 

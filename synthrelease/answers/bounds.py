@@ -289,8 +289,8 @@ def _meaning(bound: Bound) -> str:
     accepted = "" if bound.acceptance is None else f"If a round was accepted with probability {bound.acceptance:g} or more"
     if bound.measured or bound.way == "counted":  # this noise is not the noise of an accepted criterion value
         return (
-            f"{f'{accepted}: w' if accepted else 'W'}ith probability at most {1 - bound.confidence:.4g}, over all noise of the "
-            f"run, the run releases a table and one of these limits is wrong. If all limits hold, {queries}"
+            f"{f'{accepted}, then w' if accepted else 'W'}ith probability at most {1 - bound.confidence:.4g}, over all noise "
+            f"of the run, the run releases a table and one of these limits is wrong. If all limits hold, {queries}"
         )
     return (
         f"{accepted or 'Given the released table'}, all these limits hold together with probability {bound.confidence:g} or "

@@ -436,16 +436,18 @@ def trend(
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
-        raise InputError(f"A trend needs two or more releases of different names or years, not {', '.join(names) or 'none'}.")
+        raise InputError(
+            f"A trend needs two or more releases with different names or years. Their names are: {', '.join(names) or 'none'}."
+        )
     first = years[0]
     for index, year in enumerate(years[1:], 1):
         if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
-            raise InputError(f"{year.name}: the question has another meaning in {first.name}: {expected}.")
+            raise InputError(f"The question has different meanings in {first.name} and {year.name}: {expected}.")
         for earlier in years[:index]:
             if _same_noise(earlier, year):
                 raise InputError(
-                    f"{year.name} has the noisy tables of {earlier.name}, so it is a copy or an erratum of {earlier.name}. "
-                    "Leave out one of these releases."
+                    f"{year.name} has the same noisy tables as {earlier.name}, so it is a copy or an erratum of "
+                    f"{earlier.name}. Leave out one of these releases."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])
@@ -502,7 +504,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
     def read() -> _Year:
         asked = asked_of(question, published)
         if asked.kind == "slope" or asked.groups:
-            raise InputError(f"{question!r}: a trend needs a share, a mean, a median or a quantile.")
+            raise InputError(f"{question!r}: a trend can only be computed for a share, a mean, a median or a quantile.")
         tables, times = PublishedTables(published), measured_times(published, None) or 1.0
         return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
 

@@ -70,7 +70,7 @@ class Knowledge:
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
             raise InputError(
-                f"{release.folder}: the criterion values of this release are about {release.figures_about}. They give no "
+                f"{release.folder}: the criterion values of this release describe only {release.figures_about}. They give no "
                 "bound for all rows."
             )
         self.release, self.n = release, release.n_rows

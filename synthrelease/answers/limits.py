@@ -434,8 +434,8 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     if not usable and measured_times(release, acceptance) is None:
         example = next(filter(_usable, CRITERIA))
         raise InputError(
-            f"{release.folder}: no answer has a bound, because no criterion of this release limits errors (as {example!r} "
-            "does)."
+            f"{release.folder}: no answer has a bound, because this release has no criterion that limits errors, such as "
+            f"{example!r}."
         )
     return tuple(
         Limit(

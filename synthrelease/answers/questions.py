@@ -221,7 +221,7 @@ def in_one_line(text: str) -> str:
     InputError : for a text that is too long for a question.
     """
     if len(text) > LONGEST:
-        raise InputError(f"{cut(text, 60)!r} has {len(text)} characters. A question has at most {LONGEST}.")
+        raise InputError(f"{cut(text, 60)!r} has {len(text)} characters. A question may have at most {LONGEST}.")
     return " ".join(text.split())
 
 
@@ -453,8 +453,9 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     on = _columns(words.on)
     if kind == "ratio" or not all(name.isidentifier() for name in on):
         raise InputError(
-            f"{cut(text, 200)!r}: the published noisy tables do not answer this question, and the release did not measure it "
-            "directly. The publisher can name it under [[models]] in the next release (docs/estimates.md)."
+            f"{cut(text, 200)!r}: this question cannot be answered from the published noisy tables, and the release contains "
+            "no direct measurement for it. The publisher can add the question under [[models]] in the next release "
+            "(docs/estimates.md)."
         )
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         raise InputError(
@@ -480,8 +481,8 @@ def _weight(text: str, release: AskedOf) -> str:
     """
     if release.design is None or release.design.weight is None:
         raise InputError(
-            f"{cut(text, 200)!r}: this release names no design weight ([design] weight), so it has no weighted answers. Omit "
-            "'weighted'."
+            f"{cut(text, 200)!r}: this release states no column with design weights ([design] weight), so there are no "
+            "weighted answers. Omit 'weighted'."
         )
     if not np.isfinite(release.by_name[release.design.weight].value_limits).all():
         problem = f"{release.design.weight!r} has an open class without bounds, in which a weight can have any size"
@@ -541,7 +542,7 @@ def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) 
     for name in sorted(set().union(*(part.columns for part in question.parts))):
         before, other_column = release.by_name[name], other_release.by_name[name]
         if before.unit != other_column.unit:
-            return f"the unit of {name} is {before.unit!r} there, and {other_column.unit!r} here"
+            return f"the unit of {name} is {before.unit!r} in the first and {other_column.unit!r} in the second"
         held = [dict(zip(column.labels, column.categories, strict=False)) for column in (before, other_column)]
         bins = [(each_.labels, each_.numbers, each_.lower, each_.upper, each_.categories) for each_ in (before, other_column)]
         by_bins = name in (first.column, first.by)

@@ -70,8 +70,8 @@ def slopes(tables: PublishedTables, question: Question) -> Slopes:
     joint = all(tables.number(part.columns) for part in question.parts)
     if question.weight and not joint:
         raise InputError(
-            f"{question.text!r}: a weighted slope needs a published noisy table that contains all its columns together "
-            f"({listing(sorted(question.columns))}). There is no such table."
+            f"{question.text!r}: a weighted slope needs a published noisy table that contains all columns of the question "
+            f"together ({listing(sorted(question.columns))}). There is no such table."
         )
     moments = _moments(tables, question, joint)
     check_noise(moments, tables.noises, question.on)
@@ -145,8 +145,8 @@ def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moment
         gaps = [name for name in names if _may_lack(tables, name, slot)]
         if gaps and not joint:
             raise InputError(
-                f"{listing(gaps)} may have missing values. The slope then needs one published noisy table that contains "
-                f"{listing(names)} together. There is no such table."
+                f"{listing(gaps)} may have missing values. In this case, the slope needs one published noisy table that "
+                f"contains {listing(names)} together. There is no such table."
             )
         for first, second in combinations_with_replacement(range(size), 2):
             used = {names[position - 1] for position in (first, second) if position} | part.where.columns
@@ -219,9 +219,10 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
         whitened = np.einsum("ia,ijc,jb->abc", root, moments.weights[:size, :size], root, optimize=True)
         if float((whitened**2 @ noises.variances).sum()) <= MOST_NOISE**2:
             return
+    hidden = "varies" if len(on) == 1 else "vary independently of each other"
     raise InputError(
-        f"There is no slope: in these rows, the noise hides whether {listing(on)} vary, or vary independently of each other. "
-        "Ask for fewer columns, or for more rows."
+        f"The slope cannot be estimated, because the noise hides whether {listing(on)} {hidden} in these rows. Ask for fewer "
+        "columns, or for more rows."
     )
 
 

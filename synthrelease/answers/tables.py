@@ -71,8 +71,8 @@ class PublishedTables:
         published = release.measurements.tables if release.measurements else ()
         if not published:
             raise InputError(
-                "This release publishes no noisy tables (measurements.json), so it has no estimates. `synthrelease bound` "
-                "gives the range that the released criterion values allow."
+                "This release publishes no noisy tables (measurements.json), so nothing can be estimated. Use `synthrelease "
+                "bound` to get the range of answers that agree with the released criterion values."
             )
         self.release = release
         self.kept = KeptRows.of(release)
@@ -214,12 +214,14 @@ class PublishedTables:
             if not measured:
                 reasons.append(f"{name!r} was not measured")
             elif lacking:
-                reasons.append(f"{name!r} was measured with {beside or 'no partner column'}, not with {listing(lacking)}")
+                reasons.append(
+                    f"{name!r} was measured {f'with {beside}' if beside else 'alone'}, but not with {listing(lacking)}"
+                )
         if not reasons:
             reasons = ["each pair of these columns was measured together, but not all columns together"]
         return InputError(
-            f"No published noisy table contains all these columns ({listing(names)}): {'; '.join(reasons)}. `synthrelease "
-            "bound` gives the range that the released criterion values allow."
+            f"No published noisy table contains all these columns ({listing(names)}): {'; '.join(reasons)}. Use `synthrelease "
+            "bound` to get the range of answers that agree with the released criterion values."
         )
 
 

@@ -93,7 +93,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     document = document.model_copy(update={"card": card, "files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
     documents = written(document, released, dict.fromkeys(data, 0))
     if missing := {*promised_tables(document), *further_names(spec.bundle)} - data.keys() - documents.keys():
-        raise InputError(f"[bundle]: expected files that synthrelease can write, found {listing(sorted(missing))}.")
+        raise InputError(f"[bundle]: synthrelease cannot write these files: {listing(sorted(missing))}.")
     return documents
 
 
@@ -166,8 +166,8 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
         differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]
         name = (differ or [*old.fixed_parts.keys() - document.fixed_parts.keys()])[0]
         raise OtherRelease(
-            f"[{name}]: the release states other settings. This table was fixed before the run and cannot be changed or added "
-            "afterwards."
+            f"[{name}]: the settings differ from the settings of the release. This table was fixed before the run and cannot "
+            "be changed or added afterwards."
         )
     document = with_flavour(with_file_ends(document, rows.table.counts))
     unchanged: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}

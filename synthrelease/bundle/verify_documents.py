@@ -187,7 +187,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
     if errors != errors_of(read, document.n_rows):
         yield f"the errors in release.json are not the errors of the counts in {CSV}"
     if as_csv(read) != without_exponents(files[CSV]):
-        yield f"{CSV}: it does not have the layout that synthrelease writes"
+        yield f"{CSV}: this file does not have the layout that synthrelease writes"
     for name, content in table_files(document, read).items():
         if files.get(name) != content:
             yield f"{name}: its lines differ from the lines of {CSV}"

@@ -61,7 +61,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
     answered = [part for part in document.criteria if part.answered]
     bounds = document.selection.bounds
     if (bounds is not None) != bool(answered):
-        yield "selection: it must state bounds if, and only if, measurements answer criteria"
+        yield "selection: bounds must be stated if, and only if, measurements answer criteria"
         return
     if bounds is None:
         return
@@ -83,7 +83,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
         return
     for part in answered:
         if not math.isclose(values[part.name], float(part.value), rel_tol=_RELATIVE):
-            yield f"criterion {part.name!r}: its bound is {part.value}; the measurements give {values[part.name]:g}"
+            yield f"criterion {part.name!r}: the bound is {part.value}, but the measurements give {values[part.name]:g}"
         if part.sensitivity is not None or part.noise_sd is not None or part.noise_bound is not None:
             yield f"criterion {part.name!r}: a bound that follows from the measurements has no noise of its own"
 
@@ -143,9 +143,9 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
 
 def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes) -> Iterator[str]:
     if read.dumped() != content:
-        yield "it does not have the layout that synthrelease writes"
+        yield "this file does not have the layout that synthrelease writes"
     if read.n_rows != document.n_rows:
-        yield f"it states {read.n_rows} rows; release.json states {document.n_rows}"
+        yield f"this file states {read.n_rows} rows, but release.json states {document.n_rows}"
     columns = {column.name: column for column in document.columns}
     expected = dict(_expected(document))
     generator, _ = _generator(document)
@@ -307,11 +307,11 @@ def _not_stated(document: ReleaseDocument) -> Iterator[str]:
 
 def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
     if not criterion.passed:
-        yield "it was not met, although a release must meet all criteria"
+        yield "the criterion was not met, although a release must meet all criteria"
     if criterion.decides and not criterion.value <= criterion.threshold:
-        yield f"its value {criterion.value} exceeds its threshold {criterion.threshold}"
+        yield f"the value {criterion.value} exceeds the threshold {criterion.threshold}"
     if (criterion.noise_sd is None) != (criterion.epsilon_exact == "0"):
-        yield "it has noise without epsilon, or epsilon without noise"
+        yield "the value has noise without epsilon, or epsilon without noise"
     if criterion.sensitivity is not None:
         yield from _noise_problems(criterion, facts)
     kind = criterion.criterion()
@@ -319,9 +319,9 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
     if exact is None:
         yield from _range_problems(criterion)
     elif criterion.value != exact:
-        yield f"its value is {criterion.value}; the table gives {exact:g}"
+        yield f"the value is {criterion.value}, but the table gives {exact:g}"
     if not _same_interval(criterion, facts.n, selection.bounds):
-        yield "its interval does not follow from its value and its noise"
+        yield "the interval does not follow from the value and its noise"
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
@@ -340,7 +340,7 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     least, most = float(criterion.best) - reach, worst + reach
     if not least <= float(criterion.value) <= most:
         why = "with its noise" if added else "for its kind of criterion"
-        yield f"its value is {criterion.value}; values from {least:g} to {most:g} are possible {why}"
+        yield f"the value is {criterion.value}, but only values from {least:g} to {most:g} are possible {why}"
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -371,14 +371,14 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     for name in epsilons:
         if sharing.get(name) != (expected := noises.get(name)):
             words = "no noise" if expected is None else f"one noise with {so_many(expected.figures - 1, 'other value')}"
-            yield f"criterion {name!r}: by the epsilons of all values, it must share {words}"
-    yield from (f"criterion {name!r}: it has no noise that it could share" for name in sharing if name not in epsilons)
+            yield f"criterion {name!r}: the epsilons of all values imply that this value must share {words}"
+    yield from (f"criterion {name!r}: this value has no noise that it could share" for name in sharing if name not in epsilons)
 
 
 def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
     sensitivity = float(criterion.sensitivity or 0)
     if not (sensitivity > 0 and criterion.epsilon_exact != "0"):
-        yield "its sensitivity and its epsilon must be above 0"
+        yield "the sensitivity and the epsilon must be above 0"
         return
     model = criterion.criterion()
     try:
@@ -386,18 +386,18 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
     except (LookupError, ValueError, TypeError, RejectedRound):
         follows = math.nan
     if follows is not None and not _near(follows, sensitivity):
-        yield f"its sensitivity is {sensitivity:g}; the table and its settings give {follows:g}"
+        yield f"the sensitivity is {sensitivity:g}, but the table and the settings give {follows:g}"
     if criterion.noise is None:
         grid = noise_grid(sensitivity, facts.n)
         step, noise_sd = grid.step, figure_sd(grid, Fraction(criterion.epsilon_exact))
     else:
         step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
     if criterion.noise_bound is not None:
-        yield "it states both added noise and a bound for noise that is not added"
+        yield "release.json states both added noise and a bound for noise that is not added"
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
-        yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
+        yield f"the noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
     if grid_point(float(criterion.value), step) * step != float(criterion.value):
-        yield f"its value {criterion.value} is not a multiple of the step of its noise"
+        yield f"the value {criterion.value} is not a multiple of the step of its noise"
 
 
 def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) -> bool:
@@ -424,7 +424,7 @@ def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: P
     limit = criterion.interval.file_high
     if (limit is None) != (expected is None) or (limit is not None and expected is not None and not _near(limit, expected)):
         says, follows = ("nothing" if value is None else f"{value:g}" for value in (limit, expected))
-        yield f"its limit for the file is {says}; its value and the random draw of rows give {follows}"
+        yield f"the limit for the file is {says}, but the value and the random draw of rows give {follows}"
 
 
 def _near(left: float, right: float) -> bool:

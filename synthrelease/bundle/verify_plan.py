@@ -118,7 +118,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
             expected = expected.model_copy(update={"kept": ""})
         yield from _differences(name, expected, getattr(document, name))
     if [part.name for part in document.criteria] != [criterion.name for criterion in spec.criteria]:
-        yield f"criteria: expected {', '.join(criterion_.name for criterion_ in spec.criteria)}, found others"
+        yield f"criteria: the specification has other criteria: {', '.join(criterion_.name for criterion_ in spec.criteria)}"
         return
     for part, criterion in zip(document.criteria, spec.criteria, strict=True):
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)

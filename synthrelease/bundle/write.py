@@ -229,13 +229,13 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
     serialization = cryptography("hazmat.primitives.serialization")
     content = key_file(path)
     if b"ENCRYPTED" in content and password is None:
-        raise SigningError(f"{path}: this key needs its password (--password-file FILE).")
+        raise SigningError(f"{path}: this key is encrypted. Give its password with --password-file FILE.")
     try:
         key = serialization.load_pem_private_key(content, password if b"ENCRYPTED" in content else None)
     except Exception:  # no message of a library may quote the key
         key = None
     if not isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
-        raise SigningError(f"{path}: this is not an Ed25519 private key in PEM, or its password is wrong.")
+        raise SigningError(f"{path}: this file is not an Ed25519 private key in PEM, or the password is wrong.")
     return key
 
 
@@ -264,7 +264,8 @@ def read_password(path: Path | None) -> bytes | None:
     except OSError as error:
         problem = str(error.strerror)
     if not content:
-        raise InputError(f"{path}: the first line of this file must be a password, but it is empty or missing. {problem}")
+        why = f"the file cannot be read ({problem})" if problem else "it is empty"
+        raise InputError(f"{path}: the first line of this file must be a password, but {why}.")
     return content
 
 
@@ -274,7 +275,7 @@ def _write_signed(path: Path, content: bytes) -> None:
         return
     except OSError as error:
         problem = error.strerror
-    raise OutputError(f"{path}: the key could not be written ({problem}).")
+    raise OutputError(f"Cannot write the key {path} ({problem}).")
 
 
 _fcntl: ModuleType | None
@@ -321,7 +322,7 @@ def check_free_name(path: Path) -> Path:
     if len(os.fsencode(path.name)) > MAX_NAME:
         raise OutputError(f"{path.name[:50]}...: this name has more than {MAX_NAME} bytes. Choose a shorter name.")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: the folder {parent} cannot be written to. Choose another folder.")
+        raise OutputError(f"{path}: you may not write to the folder {parent}. Choose another folder.")
     return path
 
 
@@ -354,7 +355,7 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
 def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
     """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
-    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run has taken this name"
+    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run uses this name"
     for _ in range(_TRIES):
         try:
             os.mkdir(workspace, 0o700)
@@ -484,7 +485,7 @@ def keep_space(workspace: Path, size: int) -> None:
     if problem:
         give_back(workspace)
         raise OutputError(
-            f"{workspace.parent}: the released files need about {size / 1e6:.1f} MB of free space, and there is {problem}. "
+            f"{workspace.parent}: the released files need about {size / 1e6:.1f} MB of free space, but there is {problem}. "
             "Nothing was spent."
         )
 
@@ -588,7 +589,7 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
     OutputError : when something exists at `folder` by now, or the disk cannot be written to.
     """
     folder = check_free(folder)
-    failed = partial("{}: the release could not be written ({}). The planned budget is spent.".format, folder)
+    failed = partial("Cannot write the release {} ({}). The planned budget is spent.".format, folder)
     with _whole_or_not_at_all(folder, workspace, failed) as temporary:
         os.mkdir(temporary, 0o700)
         yield NewFolder(temporary)
@@ -611,7 +612,7 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
     ------
     OutputError : when something exists at `path`, or the file cannot be written.
     """
-    failed = partial("{}: {} could not be written ({}).".format, path, what)
+    failed = partial("Cannot write {1} {0} ({2}).".format, path, what)
     with _whole_or_not_at_all(path, None, failed) as temporary, temporary.open("xb") as file:
         yield file
         file.flush()
@@ -718,7 +719,7 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
     OutputError : when something exists at `path`, or the archive cannot be written. The folder is not changed.
     """
     folder, path = Path(folder), check_archive(path, folder)
-    failed = partial("{0}: the archive could not be written ({2}). The released folder {1} is complete.".format, path, folder)
+    failed = partial("Cannot write the archive {0} ({2}). The released folder {1} is complete.".format, path, folder)
     with _whole_or_not_at_all(path, workspace, failed) as temporary:
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "w+b") as file:

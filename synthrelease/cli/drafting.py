@@ -65,7 +65,7 @@ def desk(
     positions = files.spec(files.texts()).input.fixed_width if drafted else None
     rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
-        raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
+        raise InputError(f"{release}: this is not the folder of a release, because it has no release.json.")
     public = of_members = None
     if data is not None:
         public, of_members = read_public_tables(data, members, positions=positions)
@@ -79,7 +79,9 @@ def desk(
         listener.listen()
     except OSError as error:
         listener.close()
-        raise InputError(f"--port: the port {port} cannot be used ({error.strerror}). Omit --port.") from None
+        raise InputError(
+            f"--port: the port {port} cannot be used ({error.strerror}). Omit --port to use any free port."
+        ) from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with announced(files.path) as announcement, ExitStack() as held:
         opened = Opened(
@@ -121,8 +123,8 @@ def init(request: DraftRequest) -> None:
     and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
-        found = "not both" if request.public else "both are missing"
-        raise InputError(f"Use --from (a public file) or --scout (the folder of a scout); {found}.")
+        both = ", not both" if request.public else ""
+        raise InputError(f"Use either --from (a public file) or --scout (the folder of a scout){both}.")
     if request.scout is not None:
         _init_from_scout(request.name, request.scout, request.into)
         return

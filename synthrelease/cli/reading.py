@@ -51,7 +51,7 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
     from synthrelease.studio.reproduction.experiments import TABLES, page
 
     if unknown := set(only or ()) - set(TABLES):
-        raise InputError(f"--only: {listing(sorted(unknown))} is unknown. The tables are {listing(TABLES)}.")
+        raise InputError(f"--only: no table has the name {listing(sorted(unknown))}. The tables are {listing(TABLES)}.")
     print_or_write(page(only or ()), out)
 
 
@@ -478,7 +478,7 @@ def estimate(
         raise InputError("Use --json or --csv, not both.")
     *folders, question = words
     if not folders:
-        raise InputError("Give the folder of a release and a question. There is only one argument.")
+        raise InputError("`estimate` needs the folder of a release and a question, but there is only one argument.")
     if len(folders) == 1:
         answer = ask(folders[0], question, confidence=confidence, together=together)
     else:

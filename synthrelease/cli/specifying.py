@@ -155,7 +155,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 
     if out is not None and out.suffix != ".json":
-        raise OutputError(f"{out}: expected a file name that ends in .json. Nothing was written.")
+        raise OutputError(f"{out}: the name of the file must end in .json. Nothing was written.")
     print_or_write(schema_text(ACCEPTANCE_SCHEMA if acceptance else CONFIGURATION_SCHEMA), out)
 
 
@@ -248,7 +248,7 @@ def _read(config: Path) -> ReleaseSpec:
     try:
         content = config.read_bytes()
     except OSError as error:
-        raise InputError(f"{config}: the file cannot be read ({error.strerror}).") from None
+        raise InputError(f"Cannot read {config} ({error.strerror}).") from None
     return read_specification(content, plugins=True)
 
 
@@ -543,6 +543,7 @@ def check(
     spec.check_limit()
     if not fits:
         raise InputError(
-            f"{source} does not fit: the lines above name the columns. Nothing was spent. Do not run `release` on this file: "
-            "it reads no row before the budget is charged, so it would spend the budget."
+            f"{source} does not fit the specification. The lines above name the columns. Nothing was spent. Do not run "
+            "`release` on this file: `release` charges the budget before it reads a row, so the budget would be spent in "
+            "vain."
         )

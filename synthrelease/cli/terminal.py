@@ -135,7 +135,7 @@ def print_or_write(text: str, out: Path | None) -> None:
     try:
         out.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"{out}: the file cannot be written ({error.strerror}).") from None
+        raise OutputError(f"Cannot write {out} ({error.strerror}).") from None
     err.print(f"Wrote {out!s}.")
 
 

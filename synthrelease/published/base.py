@@ -374,7 +374,7 @@ def key_file(path: Path) -> bytes:
             return file.read(_MAX_KEY_BYTES)
     except OSError as error:
         problem = error.strerror
-    raise SigningError(f"{path}: the key file cannot be read ({problem}).")
+    raise SigningError(f"Cannot read the key file {path} ({problem}).")
 
 
 # SHA256SUMS: the checksum of every other file, in the layout that `sha256sum --check` reads.

@@ -144,10 +144,10 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
         check_format(content, (FORMAT,))
         return CommitmentPart.model_validate_json(content), sha256(content)
     except OSError as error:
-        problem = f"The file cannot be read ({error.strerror})"
+        problem = f"the file cannot be read ({error.strerror})"
     except Unexpected as error:
         raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        problem = f"{dotted(first['loc']) or 'The whole file'}: {first['msg'][:1].lower()}{first['msg'][1:]}"
-    raise InputError(f"{path}: expected a commitment as `synthrelease commit` writes it. {problem}.")
+        problem = f"this file is not a commitment ({dotted(first['loc']) or 'the whole file'}: {first['msg'][:1].lower()}{first['msg'][1:]})"
+    raise InputError(f"{path}: {problem}.")

@@ -291,7 +291,7 @@ class ReleaseDocument(Part):
         rows.
         """
         if self.partition is not None:
-            return "a random piece of them ([partition])"
+            return "a random piece of the rows ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
@@ -477,5 +477,5 @@ def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> Release
     except RecursionError:
         pass
     if kind == "json_invalid":
-        raise Unexpected("JSON", f"a mistake: {message}")
-    raise Unexpected("what `synthrelease release` writes", f"a mistake: {message}", place=path or "the whole")
+        raise Unexpected(f"The file is not valid JSON ({message.removeprefix('invalid json: ')})")
+    raise Unexpected(f"`synthrelease release` did not write this file ({message})", place=path)

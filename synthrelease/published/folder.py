@@ -240,7 +240,7 @@ class PublishedRelease:
             hint = f" Did you mean {guess!r}?" if guess else ""
             raise InputError(f"{self.folder}: no column is named {unknown[0]!r}. The columns are {listing(known)}.{hint}")
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
-            raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
+            raise InputError(f"carries needs two or three different columns, not {listing(columns) or 'none'}.")
         try:
             return associations.of(*columns)
         except Unexpected as error:
@@ -408,16 +408,16 @@ def release_of(
 
 
 def _text(path: Path) -> str:
-    problem = "there is no such file"
+    problem = "does not exist"
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         pass
     except UnicodeDecodeError:
-        problem = "it is not in UTF-8"
+        problem = "is not in UTF-8"
     except OSError as error:
-        problem = str(error.strerror)
-    raise InputError(f"{path}: this file of the release cannot be read: {problem}.")
+        problem = f"cannot be read ({error.strerror})"
+    raise InputError(f"{path}: this file of the release {problem}.")
 
 
 def document_of(path: Path) -> ReleaseDocument:
@@ -462,12 +462,13 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     labels = {column.name: column.labels for column in columns}
     read = read_measurements(content, unknown="ignore")
     if read.n_rows != document.n_rows:
-        raise Unexpected(f"{document.n_rows} rows, as release.json says", str(read.n_rows), place="n_rows")
+        raise Unexpected(f"The table has {document.n_rows} rows according to release.json, not {read.n_rows}", place="n_rows")
     sums = read.sums or []
     columns_named = [*(table.columns for table in read.tables), *(part.columns for part in sums)]
     strangers = [name for columns_of_one in columns_named for name in columns_of_one if name not in labels]
     if strangers:
-        raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
+        known = f"The columns of the release are {listing(labels)}, not {cut(strangers[0], 40)!r}"
+        raise Unexpected(known, place="columns")
     tables = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
     of_sums = (sum_on_released_bins(part, [labels[name] for name in part.columns]) for part in sums)
     return Measurements(
@@ -505,7 +506,7 @@ def _on_disk(path: Path) -> Content:
     ------
     InputError : when the folder has no such file.
     """
-    problem = "there is no such file"
+    problem = "does not exist"
     try:
         with path.open("rb") as opened:
             marked = opened.read(len(BOM_UTF8)) == BOM_UTF8
@@ -513,5 +514,5 @@ def _on_disk(path: Path) -> Content:
     except FileNotFoundError:
         pass
     except OSError as error:
-        problem = error.strerror or problem
-    raise InputError(f"{path}: this file of the release cannot be read: {problem}.")
+        problem = f"cannot be read ({error.strerror})"
+    raise InputError(f"{path}: this file of the release {problem}.")

@@ -207,8 +207,8 @@ class MeasuredTablePart(Part):
         """
         cost = self.epsilon if self.kind.cost == "epsilon" else self.rho
         if cost is None or None not in (self.epsilon, self.rho) or not Fraction(cost) > 0:
-            expected = f"{self.kind.cost}, above 0, of a table with {self.noise} noise"
-            raise Unexpected(expected, "otherwise", place=":".join(self.columns))
+            cost_of = f"A table with {self.noise} noise must state {self.kind.cost} above 0, and no other cost"
+            raise Unexpected(cost_of, place=":".join(self.columns))
         return Fraction(cost)
 
 
@@ -308,7 +308,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         path, message = dotted(first["loc"]), first["msg"].lower()
-    raise Unexpected("measurements as `synthrelease release` writes them", f"a mistake: {message}", place=path or "the whole")
+    raise Unexpected(f"`synthrelease release` did not write these measurements ({message})", place=path)
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
@@ -327,15 +327,15 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
     if part.steps is None:
         if part.own_values is None or not _fit(part.released, shape, bins):
             raise Unexpected(
-                "the released bin of every measured bin, and the contribution of a row in each cell", "others", place=part.sum
+                "`released` must name a released bin for every measured bin, and `own_values` is required", place=part.sum
             )
         return None
     steps = np.array(part.steps, dtype=object)
     whole = steps.shape == shape and all(type(step) is int and abs(step) < 2**31 for step in steps.ravel())
     if not whole or len(set(steps.ravel().tolist())) < 2:
-        raise Unexpected("as many whole numbers as there are labels, not all the same", "others", place=part.sum)
+        raise Unexpected("The steps must be whole numbers, not all equal, and one for each cell", place=part.sum)
     if not _fit(part.released, shape, bins):
-        raise Unexpected("the released bin of every measured bin", "others", place=part.sum)
+        raise Unexpected("`released` must name a released bin for every measured bin", place=part.sum)
     steps = steps.astype(np.int64)
     cells = np.ix_(*(np.array(into) for into in part.released))
     released = np.zeros([len(labels) for labels in bins], dtype=np.int64)
@@ -376,9 +376,9 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     shape = tuple(len(labels) for labels in table.labels)
     values = np.array(table.counts, dtype=object)
     if values.shape != shape or not all(type(value) is int for value in values.ravel()):
-        raise Unexpected("as many whole numbers as there are labels", "others", place=":".join(table.columns))
+        raise Unexpected("The counts must be whole numbers, one for each cell", place=":".join(table.columns))
     if not _fit(into, shape, bins):
-        raise Unexpected("the released bin of every measured bin", "others", place=":".join(table.columns))
+        raise Unexpected("`released` must name a released bin for every measured bin", place=":".join(table.columns))
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
     for axis, (indices, labels) in enumerate(zip(into, bins, strict=True)):
         counts, cells = (with_merged_bins(array, axis, indices, len(labels)) for array in (counts, cells))

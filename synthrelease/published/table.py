@@ -16,7 +16,7 @@ from synthrelease.data.counts import Counts, Tally, packed
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked, of_member
 from synthrelease.data.weights import WEIGHT
-from synthrelease.errors import OutputError, cut, listing
+from synthrelease.errors import OutputError, cut, listing, so_many
 from synthrelease.published.base import Content, opened
 from synthrelease.published.columns import ColumnPart
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
@@ -201,6 +201,11 @@ def _is_plain(file: BinaryIO) -> bool:
     return not marked and quotes % 2 == 0
 
 
+def _other_columns(found: Sequence[str], expected: Sequence[str]) -> str:
+    wrong = "are in the wrong order" if sorted(found) == sorted(expected) else "are wrong"
+    return f"the columns {wrong}: {listing(found) or 'none'}. They must be {listing(expected)}"
+
+
 def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a CSV file as Arrow record batches with dictionary-encoded strings.
 
@@ -225,7 +230,7 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     def ragged(row: arrow.InvalidRow) -> str:
         nonlocal problem
-        problem = f"line {row.number} has {row.actual_columns} values; it must have {row.expected_columns}"
+        problem = f"line {row.number} has {so_many(row.actual_columns, 'value')}, but the header has {row.expected_columns} columns"
         return "error"
 
     try:
@@ -239,8 +244,7 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
                 arrow.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
             )
             if reader.schema.names != header:
-                found = listing(reader.schema.names) or "none"
-                raise TableError(f"the header names the columns {found}; it must name {listing(header)}")
+                raise TableError(_other_columns(reader.schema.names, header))
             while (batch := next(reader, None)) is not None:
                 yield batch
         return
@@ -351,8 +355,8 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
     of_row = np.repeat(np.arange(n), number)
     if not np.array_equal(members.keys[: len(of_row)], of_row + 1):
         raise TableError(
-            "the members do not agree with the roots: each root must have its members one after the other, as many as "
-            f"{linked.size!r} says"
+            "the members do not agree with the roots. The members of each root must follow one another, and their number must "
+            f"be {linked.size!r} of the root"
         )
     if len(members) > len(of_row):
         raise TableError("the file of members has further rows after the members of the last root")
@@ -588,9 +592,9 @@ def _parquet_batches(
     except (pa.ArrowException, OSError):
         raise TableError("the file cannot be read as a Parquet file") from None
     if schema.names != shape.header:
-        raise TableError(f"the columns are {listing(schema.names) or 'none'}; they must be {listing(shape.header)}")
+        raise TableError(_other_columns(schema.names, shape.header))
     if schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("the metadata differ from the metadata that synthrelease writes")
+        raise TableError("the metadata are not the metadata that synthrelease writes")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
@@ -598,7 +602,7 @@ def _parquet_batches(
     if not footer.num_rows and most is None:
         raise TableError("the table has no rows")
     if most is not None and footer.num_rows > most:
-        raise TableError(f"the table has {footer.num_rows} rows; at most {most} are possible")
+        raise TableError(f"the table has {footer.num_rows} rows, but at most {most} are possible")
     _check_footer(footer, n_rows, sum(len(label.encode()) for labels in shape.labels for label in labels))
     batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
@@ -635,7 +639,7 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}
     if n_rows is not None and footer.num_rows != n_rows:
-        raise TableError(f"the table has {footer.num_rows} rows; release.json states {n_rows}")
+        raise TableError(f"the table has {footer.num_rows} rows, but release.json states {n_rows}")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
         raise TableError("the file does not have one value for each row and column")

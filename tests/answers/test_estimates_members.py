@@ -291,9 +291,9 @@ def test_how_many_members_a_cell_allows_is_that_of_all_wide_rows() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("share work is missing", "shows which members exist. The question needs a table of 'work_1' and 'persons'"),
+        ("share work is missing", "contains 'work_1' and 'persons' together, because such a table shows which members exist"),
         ("mean age by rent", "all these columns ('rent', 'age_1')"),
-        ("slope age on rent", "shows which members exist. The question needs a table of 'rent' and 'persons'"),
+        ("slope age on rent", "contains 'rent' and 'persons' together, because such a table shows which members exist"),
         ("mean agee", "'agee' is not a column"),
         ("share age < 1: work == 'yes' against age < 2", "the two groups overlap"),
     ],

@@ -32,7 +32,7 @@ def release(folder: Path) -> PublishedRelease:
     [
         ("year < " + "9" * 5000, "'year' must be compared with a number between -1e15 and 1e15, not with 999"),
         ("year < -" + "9" * 400, "must be compared with a number between -1e15 and 1e15"),
-        (" and ".join(["year < 5"] * 3000), f"characters. A question has at most {LONGEST}."),
+        (" and ".join(["year < 5"] * 3000), f"characters. A question may have at most {LONGEST}."),
         (" and ".join(["year < 5"] * 1500), f"has 1500 comparisons. At most {MOST_COMPARISONS} are allowed"),
         ("a" * 19_000, "expected a column"),
         ("face == '" + "h" * 19_000 + "'", "is not a category of 'face'"),

@@ -191,7 +191,7 @@ def test_what_was_measured_in_every_round_has_the_risk_of_all_rounds() -> None:
     assert told is not None
     assert told.each == pytest.approx(shared.each / 2)
     assert Knowledge(release(table, times=math.inf, absolute=0.3), 0.95).measured is None
-    with pytest.raises(InputError, match="no criterion of this release limits errors"):
+    with pytest.raises(InputError, match="this release has no criterion that limits errors"):
         Knowledge(release(table, times=math.inf), 0.95)
 
 

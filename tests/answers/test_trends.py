@@ -96,8 +96,8 @@ def test_a_change_within_noise_is_said_to_be_so() -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("slope b on a", "2021: 'slope b on a': a trend needs a share, a mean, a median or a quantile"),
-        ("share c == 1: a >= 1 against < 1", "2021: .*a trend needs a share"),
+        ("slope b on a", "2021: 'slope b on a': a trend can only be computed for a share, a mean, a median or a quantile"),
+        ("share c == 1: a >= 1 against < 1", "2021: .*a trend can only be computed for a share"),
         ("share q == 7", "2021: .*q"),
     ],
 )
@@ -107,21 +107,23 @@ def test_what_has_no_trend_is_refused_with_the_name_of_the_release(question: str
 
 
 def test_releases_of_one_name_or_of_other_bins_are_refused() -> None:
-    with pytest.raises(InputError, match="A trend needs two or more releases of different names or years, not 2021, 2021"):
+    with pytest.raises(
+        InputError, match="A trend needs two or more releases with different names or years. Their names are: 2021, 2021"
+    ):
         trend([year("2021", TABLE), year("2021", LATER)], "share c == 1")
-    with pytest.raises(InputError, match="releases of different names"):
+    with pytest.raises(InputError, match="releases with different names"):
         trend([year("2021", TABLE)], "share c == 1")
 
 
 @pytest.mark.parametrize(
     ("column", "others", "question", "told"),
     [
-        ("a", {"upper": (1.0, 2.0, 4.0)}, "share c == 1 by a", "in 2021: the bins of a differ"),
-        ("b", {"numbers": (0.0, 1.0, 3.5)}, "mean b", "in 2021: the bins of b differ"),
-        ("b", {"labels": ("0", "1", "2-4")}, "median b", "in 2021: the bins of b differ"),
-        ("b", {"unit": "ounces"}, "share b >= 1", "in 2021: the unit of b is 'grams' there, and 'ounces' here"),
-        ("d", {"categories": (("x",), ("y", "z"))}, "share d == 'x'", "in 2021: the bins of d differ"),
-        ("d", {"categories": (("x",), ("y", "z"))}, "mean b where d == 'x'", "in 2021: the bins of d differ"),
+        ("a", {"upper": (1.0, 2.0, 4.0)}, "share c == 1 by a", "in 2021 and 2022: the bins of a differ"),
+        ("b", {"numbers": (0.0, 1.0, 3.5)}, "mean b", "in 2021 and 2022: the bins of b differ"),
+        ("b", {"labels": ("0", "1", "2-4")}, "median b", "in 2021 and 2022: the bins of b differ"),
+        ("b", {"unit": "ounces"}, "share b >= 1", "in 2021 and 2022: the unit of b is 'grams' in the first and 'ounces' in the second"),
+        ("d", {"categories": (("x",), ("y", "z"))}, "share d == 'x'", "in 2021 and 2022: the bins of d differ"),
+        ("d", {"categories": (("x",), ("y", "z"))}, "mean b where d == 'x'", "in 2021 and 2022: the bins of d differ"),
     ],
 )
 def test_the_same_words_about_other_bins_are_another_question(
@@ -129,7 +131,7 @@ def test_the_same_words_about_other_bins_are_another_question(
 ) -> None:
     other = year("2022", LATER)
     changed = [replace(one, **others) if one.name == column else one for one in other.schema]  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=f"2022: .* {told}"):
+    with pytest.raises(InputError, match=f"different meanings {told}"):
         trend([year("2021", TABLE), replace(other, schema=tuple(changed))], question)
 
 
@@ -146,7 +148,7 @@ def test_bins_that_a_question_does_not_ask_of_may_be_others() -> None:
 
 def test_a_copy_is_no_further_year() -> None:
     """Its noise is that of the other one: a level of both would be no more exact than one of them."""
-    with pytest.raises(InputError, match="2022 has the noisy tables of 2021, so it is a copy or an erratum"):
+    with pytest.raises(InputError, match="2022 has the same noisy tables as 2021, so it is a copy or an erratum"):
         trend([year("2021", TABLE), year("2023", LAST), year("2022", TABLE)], "share c == 1")
 
 

@@ -89,7 +89,7 @@ def test_a_weighted_slope_is_that_of_weighted_least_squares_with_its_sandwich_er
     assert "Weighted: every row is weighted by its w." in str(estimate(survey(ROWS), "slope y on a weighted"))
     tables = noisy_tables([Y, A, EXACT], ROWS, ["ya", "yw", "aw"], EXACTLY)
     in_pairs = replace(survey(ROWS), measurements=Measurements(tables=tables, times=1.0))
-    with pytest.raises(InputError, match="a published noisy table that contains all its columns together .'a', 'w', 'y'."):
+    with pytest.raises(InputError, match="a published noisy table that contains all columns of the question together .'a', 'w', 'y'."):
         estimate(in_pairs, "slope y on a weighted")
 
 
@@ -251,7 +251,7 @@ def test_estimates_csv_lists_what_was_measured_with_the_weight() -> None:
     ("question", "expected"),
     [
         ("ratio y to a weighted", "A ratio cannot be weighted"),
-        ("share y == 1 weighted", r"names no design weight \(\[design\] weight\)"),
+        ("share y == 1 weighted", r"states no column with design weights \(\[design\] weight\)"),
     ],
 )
 def test_what_cannot_be_weighted_is_refused(question: str, expected: str) -> None:

@@ -177,7 +177,7 @@ def test_the_plan_and_the_release_call_the_same_columns_functions_of_others(
 
 @pytest.mark.parametrize("names", [("face",), ("face", "face"), ("face", "yeer"), ("face", "mint", "year", "worn"), ()])
 def test_other_than_two_or_three_columns_are_a_mistake(folder: Path, names: tuple[str, ...]) -> None:
-    with pytest.raises(InputError, match="expected two or three different columns|no column is named"):
+    with pytest.raises(InputError, match="carries needs two or three different columns|no column is named"):
         load(folder).carries(*names)
 
 

@@ -147,7 +147,7 @@ def test_an_edit_is_found_also_when_the_checksums_are_made_anew(name: str) -> No
 
 def test_rows_without_the_mark_or_metadata_without_the_notice_are_found() -> None:
     unmarked = whole()["synthetic-data.csv"].replace(b",1\n", b",0\n", 1)
-    of_columns = "the columns are 'face', 'year'; they must be 'face', 'year', 'synthetic'"
+    of_columns = "the columns are wrong: 'face', 'year'. They must be 'face', 'year', 'synthetic'"
     for name, content, says in [
         ("synthetic-data.csv", unmarked, "the column 'synthetic' must be 1 in every row"),
         ("synthetic-data.parquet", files_of(BundleTable())["data.parquet"], of_columns),
@@ -338,5 +338,5 @@ def test_a_format_that_nothing_writes_is_refused_before_anything_is_read(monkeyp
         with monkeypatch.context() as patched:
             further = FileKind(ending="rds", media_type="application/octet-stream", format="rds")
             patched.setitem(getattr(FORMATS, asked), "r", further if asked == "with_rows" else ("read.R", "read.py"))
-            with pytest.raises(InputError, match=r"expected files that synthrelease can write, found .*(\.rds|read\.py)"):
+            with pytest.raises(InputError, match=r"synthrelease cannot write these files: .*(\.rds|read\.py)"):
                 preview(spec)

@@ -146,14 +146,14 @@ def edited(lines: list[str], how: str) -> list[str]:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("a member less", "each root must have its members one after the other"),
+        ("a member less", "The members of each root must follow one another"),
         ("a member more", "has further rows after the members of the last root"),
-        ("a member of nobody", "each root must have its members one after the other"),
-        ("a member of another root", "each root must have its members one after the other"),
+        ("a member of nobody", "The members of each root must follow one another"),
+        ("a member of another root", "The members of each root must follow one another"),
         ("no key", "with whole numbers as 'hh'"),
         ("a key that is no number", "with whole numbers as 'hh'"),
         ("another value", "line 2 has '7', which is not a bin of 'age'"),
-        ("another header", "it must name 'hh', 'age', 'work'"),
+        ("another header", "They must be 'hh', 'age', 'work'"),
     ],
 )
 def test_members_that_do_not_fit_their_roots_are_found(bundle: Path, how: str, message: str) -> None:

@@ -256,17 +256,17 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
 @pytest.mark.parametrize(
     ("part", "values", "says"),
     [
-        ("domain", {"margin": 13}, "the right values are the margin 12"),
+        ("domain", {"margin": 13}, "The right values are the margin 12"),
         ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
-        ("domain", {"file_rows": 402}, "; they should be ["),
+        ("domain", {"file_rows": 402}, ". They should be ["),
         ("domain", {"file_rows": None}, "it must state either the number of rows of the file"),
         ("domain", {"file_rows": 1}, "rows, but the file has 1"),
         ("domain", {"way": "whole"}, "rows, but the file has"),
         ("domain", {"way": "stated"}, "this charge must exist if, and only if, the number of rows was counted"),
-        ("guarantee", {"invariants": []}, "; they should be ["),
-        ("person", {"records": 3}, "a person with 3 records has"),
-        ("person", {"epsilon_exact": "43/2"}, "a person with 2 records has"),
-        ("person", {"epsilon_exact": None, "delta_exact": None}, "a person with 2 records has"),
+        ("guarantee", {"invariants": []}, ". They should be ["),
+        ("person", {"records": 3}, "of a person with 3 records are"),
+        ("person", {"epsilon_exact": "43/2"}, "of a person with 2 records are"),
+        ("person", {"epsilon_exact": None, "delta_exact": None}, "of a person with 2 records are"),
     ],
 )  # fmt: skip
 def test_a_domain_that_does_not_follow_from_the_charges_is_found(

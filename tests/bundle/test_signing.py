@@ -70,7 +70,7 @@ def test_another_key_than_the_publishers_is_found(signed: Path, keys: Path) -> N
     assert not report.passed
     assert report.signed_by is None
     assert problems(report) == (
-        "public-key.pem: it is not the given key\nSHA256SUMS.sig: it is not a signature of SHA256SUMS by this key"
+        "public-key.pem: this key is not the given key\nSHA256SUMS.sig: this file is not a signature of SHA256SUMS by this key"
     )
 
 
@@ -94,7 +94,7 @@ def test_a_bit_of_the_signature_that_is_turned_around_is_found(signed: Path, pla
     broken = bytearray(files["SHA256SUMS.sig"])
     assert len(broken) == 64
     broken[place] ^= 1
-    assert "it is not a signature" in problems(verify_files(files | {"SHA256SUMS.sig": bytes(broken)}))
+    assert "this file is not a signature" in problems(verify_files(files | {"SHA256SUMS.sig": bytes(broken)}))
 
 
 def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(signed: Path) -> None:
@@ -104,7 +104,7 @@ def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(
     files["README.md"] += b"More.\n"
     rest = {name: content for name, content in files.items() if not name.startswith("SHA256SUMS")}
     report = verify_files(files | {"SHA256SUMS": checksum_file(rest)})
-    assert "it is not a signature of SHA256SUMS" in problems(report)
+    assert "this file is not a signature of SHA256SUMS" in problems(report)
 
 
 def test_openssl_checks_the_signature_too(signed: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_key_with_a_password_opens_with_it_alone(tmp_path: Path) -> None:
     assert load_private_key(tmp_path / "key", b"sesame")
     with pytest.raises(SigningError, match="this key needs its password"):
         load_private_key(tmp_path / "key", None)
-    with pytest.raises(SigningError, match="or its password is wrong") as caught:
+    with pytest.raises(SigningError, match="or the password is wrong") as caught:
         load_private_key(tmp_path / "key", b"simsim")
     assert "simsim" not in str(caught.value)
 
@@ -147,5 +147,5 @@ def test_a_file_that_is_no_key_is_told_without_its_content(content: bytes, tmp_p
         with pytest.raises(SigningError, match="is not an Ed25519") as caught:
             load(tmp_path / "key")
         assert "secret" not in str(caught.value)
-    with pytest.raises(SigningError, match="the key file cannot be read"):
+    with pytest.raises(SigningError, match="Cannot read the key file"):
         load_public_key(tmp_path / "absent")

@@ -58,7 +58,7 @@ def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_pat
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     with pytest.raises(OutputError) as caught, taking(tmp_path / "out"):
         pass
-    assert "another run has taken this name." in str(caught.value)
+    assert "another run uses this name." in str(caught.value)
     assert str(caught.value).endswith(f"If no run is active, remove {place}. Nothing was spent.")
     with taking(tmp_path / "other"):  # which looks for what dead runs left, and finds it
         pass
@@ -99,7 +99,7 @@ def test_what_is_not_surely_that_of_a_dead_run_stays(tmp_path: Path, how: str, m
             (place / WRITER).unlink()
     assert list(killed_runs(tmp_path)) == []
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    with pytest.raises(OutputError, match="another run has taken this name"), taking(tmp_path / "out"):
+    with pytest.raises(OutputError, match="another run uses this name"), taking(tmp_path / "out"):
         pass
     with taking(tmp_path / "other"):
         pass
@@ -139,7 +139,7 @@ def test_only_a_run_that_spends_removes_what_a_killed_run_that_spends_left(tmp_p
     [told] = killed_runs(tmp_path)
     with new_file(tmp_path / "rows.csv"):
         assert list(killed_runs(tmp_path)) == [told]
-    with pytest.raises(OutputError, match="another run has taken this name"), new_file(tmp_path / "out"):
+    with pytest.raises(OutputError, match="another run uses this name"), new_file(tmp_path / "out"):
         pass
     assert list(killed_runs(tmp_path)) == [told]
     with taking(tmp_path / "next", spends=True):
@@ -251,7 +251,7 @@ def test_a_folder_that_was_removed_and_made_anew_before_it_was_locked_is_not_our
     monkeypatch.setattr(fcntl, "flock", between)
     with taking(tmp_path / "out"):
         assert len(times) > 1
-        with pytest.raises(OutputError, match="another run has taken this name"), taking(tmp_path / "out"):
+        with pytest.raises(OutputError, match="another run uses this name"), taking(tmp_path / "out"):
             pass
 
 
@@ -283,7 +283,7 @@ def test_a_folder_that_was_written_meanwhile_is_not_taken(tmp_path: Path) -> Non
 def test_more_space_than_there_is_is_refused_and_none_is_kept(tmp_path: Path) -> None:
     with taking(tmp_path / "out") as place:
         with pytest.raises(
-            OutputError, match=r"need about \d+\.\d MB of free space, and there is only \d+\.\d MB\. Nothing was spent"
+            OutputError, match=r"need about \d+\.\d MB of free space, but there is only \d+\.\d MB\. Nothing was spent"
         ):
             keep_space(place, 2**60)
         assert [each.name for each in place.iterdir()] == [WRITER]

@@ -51,7 +51,7 @@ def test_verify_ends_with_5_and_names_the_file(bundle: Path, tmp_path: Path) -> 
     folder = write_files({**files, "README.md": files["README.md"].replace(b"46.66", b"1.66")}, tmp_path / "edited")
     result = run("verify", folder)
     assert result.returncode == 5
-    assert "README.md: SHA256SUMS states another checksum of this file" in words(result.stdout.replace("│", " "))
+    assert "README.md: the checksum of this file is not the checksum in SHA256SUMS" in words(result.stdout.replace("│", " "))
     assert "a check of this release failed" in words(result.stderr)
 
 

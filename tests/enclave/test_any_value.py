@@ -213,4 +213,4 @@ def test_check_ends_with_a_code_where_the_file_does_not_fit(other, tmp_path, mon
         )
         assert code == expected
         assert ("does not fit the specification" in printed) == bool(expected)
-        assert ("it reads no row before the budget is charged" in printed) == bool(expected)
+        assert ("`release` charges the budget before it reads a row" in printed) == bool(expected)

@@ -77,8 +77,8 @@ def test_other_weights_in_both_tables_are_found() -> None:
 
 def test_other_weights_in_one_of_the_tables_are_found() -> None:
     data_csv, data_parquet = with_weights(1.01)
-    assert "data.parquet: its rows are not the rows of data.csv" in problems(forged(nothing, data_csv=data_csv))
-    assert "data.parquet: its rows are not the rows of data.csv" in problems(forged(nothing, data_parquet=data_parquet))
+    assert "data.parquet: the rows are not the rows of data.csv" in problems(forged(nothing, data_csv=data_csv))
+    assert "data.parquet: the rows are not the rows of data.csv" in problems(forged(nothing, data_parquet=data_parquet))
 
 
 def test_equal_rows_with_different_weights_are_found() -> None:
@@ -121,11 +121,11 @@ def test_what_does_not_follow_is_found(change: Callable[[dict[str, Any]], object
 
 def test_a_table_said_to_be_without_weights_for_no_reason_is_found() -> None:
     report = forged(lambda tables: tables["calibration"].update(cap=4), failed())
-    assert "lead to another result than release.json states" in problems(report)
+    assert "states another result than the table and the totals give" in problems(report)
     report = forged(lambda tables: tables["calibration"].update(failed="it rained"), failed())
-    assert "lead to another result than release.json states" in problems(report)
+    assert "states another result than the table and the totals give" in problems(report)
 
 
 def test_a_column_of_weights_that_release_json_does_not_know_is_found() -> None:
     report = forged(lambda tables: tables.pop("calibration"))
-    assert "it must name 'face', 'year'" in problems(report)
+    assert "They must be 'face', 'year'" in problems(report)

@@ -243,5 +243,5 @@ def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None
     found = problems(verify_files(rich_bundle(), commitment=tmp_path / "c.json"))
     assert found == "release.json beside the commitment c.json: criteria: names, kinds, thresholds or epsilons differ"
     (tmp_path / "c.json").write_bytes(b"{}")
-    with pytest.raises(InputError, match="expected a commitment as `synthrelease commit` writes it. format: field required"):
+    with pytest.raises(InputError, match="this file is not a commitment .format: field required"):
         verify_files(rich_bundle(), commitment=tmp_path / "c.json")

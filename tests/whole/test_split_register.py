@@ -356,7 +356,9 @@ def test_a_split_that_fails_leaves_no_key_and_no_entry(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file. Nothing was split"):
         split_register(ledger, config, Source.of(tmp_path / "none.csv"))
     data.write_text(content)
-    with pytest.raises(SpecError, match="split: The configuration has no table .split.. State the column with the record number"):
+    with pytest.raises(
+        SpecError, match="split: The configuration has no table .split.. State the column with the record number"
+    ):
         split_register(ledger, write_config(tmp_path), Source.of(data))
     assert load_ledger(ledger).statement().split is None
     assert not key_beside(ledger).exists()

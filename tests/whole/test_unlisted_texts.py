@@ -199,8 +199,8 @@ def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"outside_label": "nowhere"}, "it must have a category of unlisted texts"),
-        ({"outside": "drop"}, "it must have a category of"),
+        ({"outside_label": "nowhere"}, "a category for unlisted texts is required"),
+        ({"outside": "drop"}, "a category for unlisted texts is required"),
     ],
 )
 def test_a_document_that_says_otherwise_is_found(folder: Path, tmp_path: Path, change: dict[str, str], message: str) -> None:

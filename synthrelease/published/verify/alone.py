@@ -119,7 +119,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
     problems = [problem for column in document.columns for problem in _bin_problems(column)]
     problems += [*_group_problems(document)]
     names = [column.name for column in document.columns]
-    problems += [] if len(set(names)) == len(names) else ["schema: it lists a column twice"]
+    problems += [] if len(set(names)) == len(names) else ["schema: two columns have the same name"]
     if problems:
         raise SchemaProblem(problems[0])
     domains = {column.name: _domain(column) for column in document.columns}
@@ -173,7 +173,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
     except ColumnError as error:
         problem = str(error)
     except ValidationError:
-        problem = "its bounds, bins and categories contradict each other"
+        problem = "the bounds, bins and categories contradict each other"
     raise SchemaProblem(f"schema: column {part.name!r}: {problem}")
 
 
@@ -196,21 +196,21 @@ def _decimal(value: float) -> str:
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
     """Yield the problems of each bin of a column. The label must agree with the edges and the number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
-        yield f"schema: column {column.name!r}: it has a label twice, or no label"
+        yield f"schema: column {column.name!r}: two bins have the same label, or there are no bins"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
-        yield f"schema: column {column.name!r}: if missing is 'bin', the last bin must have the missing values alone"
+        yield f"schema: column {column.name!r}: if missing is 'bin', the last bin and no other must contain missing values"
     listed = [name for bin_ in column.bins for name in bin_.categories or ()]
     if (column.outside == "bin") != bool(column.outside_label) or column.outside_label not in ("", *listed):
-        yield f"schema: column {column.name!r}: it must have a category of unlisted texts if, and only if, outside is 'bin'"
+        yield f"schema: column {column.name!r}: a category for unlisted texts is required if outside is 'bin', and only then"
     for bin_ in column.bins:
         if bin_.missing:
             if bin_.categories is not None or (bin_.lower, bin_.below, bin_.number) != (None, None, None):
-                yield f"schema: column {column.name!r}: bin {bin_.label!r}: it contains more than missing values"
+                yield f"schema: column {column.name!r}: bin {bin_.label!r}: a bin of missing values must contain nothing else"
             continue
         if (bin_.categories is None) == (column.kind == "category"):
-            yield f"schema: column {column.name!r}: bin {bin_.label!r}: a category has no edges, a bin of numbers no categories"
+            yield f"schema: column {column.name!r}: bin {bin_.label!r}: only the bins of a column of categories have categories"
         elif column.kind != "category" and not _label_fits(bin_, column):
-            problem = "its edges contradict its label, or its representative value lies outside the bin"
+            problem = "the edges contradict the label, or the representative value lies outside the bin"
             yield f"schema: column {column.name!r}: bin {bin_.label!r}: {problem}"
 
 
@@ -335,7 +335,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
         problem = f"{name}: written_by: {wrote} is older than version {run}, which made the run"
         return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
-        return Check(name=name, problems=(f"{name}: it does not have the layout that synthrelease writes",))
+        return Check(name=name, problems=(f"{name}: this file does not have the layout that synthrelease writes",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
     if hidden is not None:
         problem = f"{name}: {value_text(hidden)} has control characters, which could hide other text"
@@ -382,7 +382,7 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     if document.files.keys() - files.keys():  # they are named
         return Check(name="table", made=False)
     problems = [
-        f"{name}: release.json states another checksum of this file"
+        f"{name}: the checksum of this file is not the checksum in release.json"
         for name, checksum in document.files.items()
         if files.sha256(name) != checksum
     ]
@@ -403,9 +403,9 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
             problems.append(f"{name}: {error}")
             continue
         if read_table.counts.total != document.n_rows:
-            problems.append(f"{name}: it has {read_table.counts.total} rows; release.json states {document.n_rows}")
+            problems.append(f"{name}: the table has {read_table.counts.total} rows, but release.json states {document.n_rows}")
         elif table is not None and not _same(table, read_table):
-            problems.append(f"{name}: its rows are not the rows of data.csv")
+            problems.append(f"{name}: the rows are not the rows of data.csv")
         table = table or read_table
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))

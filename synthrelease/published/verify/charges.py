@@ -52,10 +52,10 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
     if document.divided_rows is None:
         if largest:
-            yield f"charge {largest[0].name!r}: it is the largest of several pieces, but release.json has no pieces"
+            yield f"charge {largest[0].name!r}: this charge is the largest of several pieces, but release.json has no pieces"
         return
     if len(largest) != 1 or largest[0] not in root.parts or len(largest[0].parts) != len(PIECES):
-        yield "charges: one node below the root must take the larger loss of the two pieces; there is no such node"
+        yield "charges: there must be one node below the root that takes the larger loss of the two pieces"
         return
     shared_nodes = [node for node in root.parts if node != largest[0]]
     nodes: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in shared_nodes]
@@ -63,7 +63,7 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     for piece, node in nodes:
         for charge in node.planned():
             if (expected := piece_of(charge.charge())) != piece:
-                yield f"charge {charge.name!r}: it is {_where(piece)}; it must be {_where(expected)}"
+                yield f"charge {charge.name!r}: this charge is {_where(piece)}. It must be {_where(expected)}"
 
 
 def _where(piece: str | None) -> str:
@@ -108,7 +108,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield f"charge {node.name!r}: {error}"
         return
     if composed.price != charge.price:
-        yield f"charge {node.name!r}: its parts give {_cost(composed)}, but it states {_cost(charge)}"
+        yield f"charge {node.name!r}: its parts add up to {_cost(composed)}, but the stated charge is {_cost(charge)}"
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
@@ -168,7 +168,8 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
         follows = None
     promised = None if person.epsilon_exact is None else (person.epsilon_exact, person.delta_exact)
     if person.records < 1 or follows != promised:
-        yield f"guarantee: a person with {person.records} records has {follows}, but release.json states {promised}"
+        stated = f"epsilon and delta of a person with {person.records} records"
+        yield f"guarantee: {stated} are {follows}, but release.json states {promised}"
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -176,10 +177,10 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":
-        yield "domain: the number of rows is 'exact'; for a secret piece it must be counted with noise or stated"
+        yield "domain: the number of rows is 'exact', but for a secret piece it must be counted with noise or stated"
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
-        yield "domain: it must state either the number of rows of the file or the number of rows used, not both"
+        yield "domain: either the number of rows of the file or the number of rows used must be stated, but not both"
         return
     in_file = rows if domain.file_rows is None else domain.file_rows
     if not (rows <= in_file and (domain.way != "whole" or rows == in_file)):
@@ -189,7 +190,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield f"domain: {domain.persons} persons with at most {so_many(records, 'row')} each cannot have {domain.file_rows}"
     expected = list(invariants(domain.way, in_file, rows, domain.persons))
     if document.guarantee.invariants != expected:
-        yield f"guarantee: the invariants are {document.guarantee.invariants}; they should be {expected}"
+        yield f"guarantee: the invariants are {document.guarantee.invariants}. They should be {expected}"
     charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
     if (charged is not None) != (domain.way == "counted"):
         yield f"charge {NUMBER_OF_ROWS!r}: this charge must exist if, and only if, the number of rows was counted with noise"
@@ -199,7 +200,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     shortfall = None if charged is None else str(SHORTFALL)
     if (domain.margin, domain.shortfall) != (margin, shortfall):
         found = f"the margin {domain.margin} and the shortfall {domain.shortfall}"
-        yield f"domain: it states {found}; the right values are the margin {margin} and the shortfall {shortfall}"
+        yield f"domain: release.json states {found}. The right values are the margin {margin} and the shortfall {shortfall}"
     several = domain.persons is not None and records > 1
     # columns without a source follow from the others and exclude no row
     drops = any("drop" in (column.missing, column.outside) for column in document.columns if column.source)
@@ -218,10 +219,10 @@ def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
     charged = {leaf.name: leaf.epsilon_exact for leaf in leaves}
     test = "none" if document.selection.joint_test is None else document.selection.joint_test.epsilon_exact
     if charged.get(JOINT_TEST, "none") != test:
-        yield f"selection: joint test: it states the charge {test}, but the charges list {charged.get(JOINT_TEST, 'none')}"
+        yield f"selection: joint test: the stated epsilon is {test}, but the charge is {charged.get(JOINT_TEST, 'none')}"
     for criterion in document.criteria:
         paid = charged.get(f"criterion: {criterion.name}", "0")
         if paid != criterion.epsilon_exact:
-            yield f"criterion {criterion.name!r}: it states epsilon {criterion.epsilon_exact}, but the charge is {paid}"
+            yield f"criterion {criterion.name!r}: the stated epsilon is {criterion.epsilon_exact}, but the charge is {paid}"
         if float(criterion.epsilon) != upwards(Fraction(criterion.epsilon_exact)):
             yield f"criterion {criterion.name!r}: epsilon {criterion.epsilon} is not {criterion.epsilon_exact} rounded up"

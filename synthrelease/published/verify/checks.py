@@ -205,9 +205,9 @@ def checksums(files: Files) -> Check:
     problems = [f"{missing}: {CHECKSUMS} lists this file, but the folder lacks it" for missing in sorted(set(listed) - present)]
     problems += [f"{extra}: {CHECKSUMS} does not list this file of the folder" for extra in sorted(present - set(listed))]
     changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
-    problems += [f"{file}: {CHECKSUMS} states another checksum of this file" for file in changed]
+    problems += [f"{file}: the checksum of this file is not the checksum in {CHECKSUMS}" for file in changed]
     if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):
-        problems = [f"{CHECKSUMS}: it does not have the layout that synthrelease writes"]
+        problems = [f"{CHECKSUMS}: this file does not have the layout that synthrelease writes"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 
@@ -260,9 +260,9 @@ def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Itera
             return
     in_bundle = parse_public_key(files[PUBLIC_KEY])
     if in_bundle is None:
-        yield f"{PUBLIC_KEY}: it is not an Ed25519 public key in PEM"
+        yield f"{PUBLIC_KEY}: this file is not an Ed25519 public key in PEM"
         return
     if trusted is not None and public_pem(trusted) != public_pem(in_bundle):
-        yield f"{PUBLIC_KEY}: it is not the given key"
+        yield f"{PUBLIC_KEY}: this key is not the given key"
     if not is_signed(files.get(CHECKSUMS, b""), files[SIGNATURE], trusted or in_bundle):
-        yield f"{SIGNATURE}: it is not a signature of {CHECKSUMS} by this key"
+        yield f"{SIGNATURE}: this file is not a signature of {CHECKSUMS} by this key"

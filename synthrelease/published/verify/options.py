@@ -87,7 +87,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
             yield made(name, partial(check, part))
     if bundle.earlier and document.series is None:
         folders = ", ".join(str(folder) for folder, _ in bundle.earlier)
-        yield Check(name="other releases", problems=(f"release.json names no earlier release, so {folders} is not one",))
+        yield Check(name="other releases", problems=(f"release.json names no earlier release, so {folders} cannot be checked as one",))
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
@@ -169,13 +169,13 @@ def _weight_problems(document: ReleaseDocument, part_stated: CalibrationPart, ta
     for pair in disagreements(calibration.margins, calibration.tolerance):
         yield f"the margins {pair.left.name} and {pair.right.name} disagree about {pair.cell or 'the number of persons'}"
     if calibration.start is not None and calibration.start not in table.names:
-        yield f"they start from {calibration.start!r}, which is not a column of the table"
+        yield f"the weights start from {calibration.start!r}, which is not a column of the table"
         return
     outcome = weights_or_reason(table.counts, calibration, document.columns)
     weights = None if isinstance(outcome, str) else outcome.of_cells
     part = CalibrationPart.of(calibration, document.columns, outcome)
     if (part.weights is None) != (part_stated.weights is None) or part.failed != part_stated.failed:
-        yield "the table and the totals lead to another result than release.json states"
+        yield "release.json states another result than the table and the totals give"
     elif table.weights is not None and weights is not None and not _near(table.weights, weights):
         yield "the weights in the table do not follow from its rows and the totals"
     elif not _same_weights(part, part_stated):

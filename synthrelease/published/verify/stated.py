@@ -171,11 +171,11 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     digest = hashlib.sha256(content).hexdigest()
     problems = []
     if digest != document.specification:
-        problems.append(f"{NAME}: release.json states another checksum of this file")
+        problems.append(f"{NAME}: the checksum of this file is not the checksum in release.json")
     try:
         tables = read_tables(content)
         if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
-            problems.append(f"{NAME}: it does not have the layout that synthrelease writes")
+            problems.append(f"{NAME}: this file does not have the layout that synthrelease writes")
         settings = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
         release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))

@@ -117,7 +117,7 @@ EDITS: list[tuple[Edit, Edit, str]] = [
     (lambda found: found["criteria"][1].update(value=found["criteria"][1]["value"] * 0.99), lambda noisy: None, "its bound is"),
     (lambda found: found["selection"]["bounds"].update(risk_exact="1/2"), lambda noisy: None, "its bound is"),
     (lambda found: found["selection"]["bounds"].update(transformations=10**6), lambda noisy: None, "its bound is"),
-    (lambda found: found["selection"].pop("bounds"), lambda noisy: None, "it must state bounds if, and only if"),
+    (lambda found: found["selection"].pop("bounds"), lambda noisy: None, "bounds must be stated if, and only if"),
     (
         lambda found: found["selection"].update(shared_measurements=False),
         lambda noisy: None,

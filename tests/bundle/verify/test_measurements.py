@@ -45,7 +45,7 @@ def test_a_release_with_measurements_verifies(folder: Path) -> None:
 
 
 EDITS: list[tuple[Edit, str]] = [
-    (lambda found: found.update(n_rows=found["n_rows"] + 1), "rows; release.json states"),
+    (lambda found: found.update(n_rows=found["n_rows"] + 1), "rows, but release.json states"),
     (lambda found: found["tables"].pop(), "do not follow from the configuration"),
     (lambda found: found["tables"].append(found["tables"][0]), "do not follow from the configuration"),
     (lambda found: found["tables"][0].update(epsilon="1/100"), "do not follow from the configuration"),
@@ -54,7 +54,7 @@ EDITS: list[tuple[Edit, str]] = [
     (lambda found: found["tables"][0]["counts"].pop(), "as many whole numbers"),
     (lambda found: found["tables"][0]["counts"].__setitem__(0, 0.5), "as many whole numbers"),
     (lambda found: found["tables"][0]["released"][0].reverse(), "another label"),
-    (lambda found: found["tables"][0]["released"][0].__setitem__(0, 99), "the released bin of every measured bin"),
+    (lambda found: found["tables"][0]["released"][0].__setitem__(0, 99), "must name a released bin for every measured bin"),
     (lambda found: found["tables"][0].update(extra=1), "a mistake"),
     (lambda found: found["tables"][0].update(noise="none"), "a mistake"),
     (lambda found: found.update(format=2), "expected 1, found 2"),
@@ -80,10 +80,10 @@ def test_bounds_use_what_is_published(folder: Path, tmp_path: Path) -> None:
     without = json.loads((folder / "measurements.json").read_text())
     del without["tables"][0]["released"]
     (tmp_path / "copy" / "measurements.json").write_text(json.dumps(without))
-    with pytest.raises(InputError, match=r"tables\[0\]\.released: expected measurements as"):
+    with pytest.raises(InputError, match=r"tables\[0\]\.released: `synthrelease release` did not write these measurements"):
         load(tmp_path / "copy")
     (tmp_path / "copy" / "measurements.json").unlink()
     assert load(tmp_path / "copy").measurements is None
     (tmp_path / "copy" / "measurements.json").write_text("{}")
-    with pytest.raises(InputError, match="measurements as `synthrelease release` writes them"):
+    with pytest.raises(InputError, match="`synthrelease release` did not write these measurements"):
         load(tmp_path / "copy")

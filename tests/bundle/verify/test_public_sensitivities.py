@@ -80,7 +80,7 @@ def test_another_sensitivity_is_found_for_every_figure_with_noise(make: Callable
     for name in noisy:
         forged = with_file_ends(with_sensitivity(document, name, factor), table.counts)
         (problem,) = checked(forged, table).problems
-        assert problem.startswith(f"criterion {name!r}: its sensitivity is")
+        assert problem.startswith(f"criterion {name!r}: the sensitivity is")
 
 
 def test_facts_of_a_candidate_and_of_its_release_json_are_the_same() -> None:

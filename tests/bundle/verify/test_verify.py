@@ -217,25 +217,25 @@ def test_a_figure_on_the_grid_of_its_noise_can_be_forged_and_one_off_the_grid_ca
 
 
 EDITS = {
-    "a figure beyond its threshold": (place_of("ratio <of> counts", "threshold"), 1e-9, "exceeds its threshold"),
+    "a figure beyond its threshold": (place_of("ratio <of> counts", "threshold"), 1e-9, "exceeds the threshold"),
     "a criterion that was not met": (place_of("mean year", "passed"), False, "was not met"),
     "a smaller sensitivity": (
         place_of("pairs", "sensitivity"),
         1e-3,
-        "its sensitivity is 0.001; the table and its settings give",
+        "the sensitivity is 0.001, but the table and the settings give",
     ),
     "a smaller sensitivity of a mean": (
         place_of("mean year", "sensitivity"),
         1e-3,
-        "its sensitivity is 0.001; the table and its settings give",
+        "the sensitivity is 0.001, but the table and the settings give",
     ),
     "a smaller sensitivity of a ratio": (
         place_of("ratio <of> counts", "sensitivity"),
         1e-3,
-        "its sensitivity is 0.001; the table and its settings give",
+        "the sensitivity is 0.001, but the table and the settings give",
     ),
-    "smaller noise": (place_of("pairs", "noise_sd"), 1e-6, "its noise has the standard deviation"),
-    "no noise": (place_of("pairs", "noise_sd"), 0.0, "its noise has the standard deviation"),
+    "smaller noise": (place_of("pairs", "noise_sd"), 1e-6, "the noise has the standard deviation"),
+    "no noise": (place_of("pairs", "noise_sd"), 0.0, "the noise has the standard deviation"),
     "an epsilon that is not charged": (place_of("pairs", "epsilon_exact"), "1/4", "states epsilon 1/4, but the charge is 1/3"),
     "an epsilon that is rounded down": (
         ("guarantee", "epsilon"),
@@ -250,16 +250,16 @@ EDITS = {
     ),
     "a selection that is not doubled": (("charges", "parts", 1, "rule"), "sum", "its parts give 131/6"),
     "a rule of one's own": (("charges", "parts", 1, "rule"), "mine", "the rule 'mine' is unknown"),
-    "another n": (("n_rows",), 399, "data.csv: it has 400 rows; release.json states 399"),
+    "another n": (("n_rows",), 399, "data.csv: the table has 400 rows, but release.json states 399"),
     "other bins": (
         ("schema", 1, "bins", 0, "below"),
         4,
-        "its edges contradict its label, or its representative value lies outside the bin",
+        "the edges contradict the label, or the representative value lies outside the bin",
     ),
     "another label": (
         ("schema", 1, "bins", 0, "label"),
         "1-3",
-        "its edges contradict its label, or its representative value lies outside the bin",
+        "the edges contradict the label, or the representative value lies outside the bin",
     ),
     "a category that is not in the table": (
         ("schema", 0, "bins", 0, "label"),
@@ -279,9 +279,9 @@ EDITS = {
     "another checksum of the table": (
         ("files", "data.csv"),
         "0" * 64,
-        "data.csv: release.json states another checksum of this file",
+        "data.csv: the checksum of this file is not the checksum in release.json",
     ),
-    "rare rows that face privacy does not count": (place_of("face privacy", "value"), 3, "exceeds its threshold"),
+    "rare rows that face privacy does not count": (place_of("face privacy", "value"), 3, "exceeds the threshold"),
     "another interval": (
         place_of("pairs", "interval"),
         {"level": 0.95, "low": 0, "high": 0.01, "how": "noise"},
@@ -326,10 +326,10 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
     rows = rich_bundle()["data.csv"].decode().splitlines()[1:]
     assert problems(verify_files(forged_rows(rows))) == ""
     assert "the rows are not sorted" in problems(verify_files(forged_rows([rows[-1], *rows[:-1]])))
-    assert "data.parquet: its rows are not the rows of data.csv" in problems(verify_files(forged_rows([rows[0], *rows[:-1]])))
-    assert "line 401 has 1 values; it must have 2" in problems(verify_files(forged_rows([*rows[:-1], "tail"])))
+    assert "data.parquet: the rows are not the rows of data.csv" in problems(verify_files(forged_rows([rows[0], *rows[:-1]])))
+    assert "line 401 has 1 value, but the header has 2 columns" in problems(verify_files(forged_rows([*rows[:-1], "tail"])))
     assert "line 401 has '1990', which is not a bin of 'year'" in problems(verify_files(forged_rows([*rows[:-1], "tail,1990"])))
-    assert "data.csv: it has 399 rows; release.json states 400" in problems(verify_files(forged_rows(rows[:-1])))
+    assert "data.csv: the table has 399 rows, but release.json states 400" in problems(verify_files(forged_rows(rows[:-1])))
 
 
 def test_files_that_are_missing_or_too_many_are_found() -> None:
@@ -370,7 +370,7 @@ def test_a_release_json_that_is_none_is_told_and_what_builds_on_it_is_not_checke
         (b"PAR1", "the lines cannot be read as CSV in UTF-8 with the columns 'face', 'year'"),
         (b"\xff\xfe", "the lines cannot be read as CSV in UTF-8 with the columns 'face', 'year'"),
         (b'face,year\n"', "the file has a byte order mark or an unclosed quotation mark"),
-        (b"face\nhead\n", "the header names the columns 'face'; it must name 'face', 'year'"),
+        (b"face\nhead\n", "the columns are wrong: 'face'. They must be 'face', 'year'"),
     ],
 )
 def test_a_table_that_is_none_is_told(content: bytes, says: str) -> None:

@@ -123,7 +123,7 @@ def many_rows(folder: Path, _: Path, release: Path) -> Case:
         words=("verify", str(bundle)),
         size=len(sink.getvalue()),
         code=5,
-        says="the table has 40000000 rows; release.json states 400",
+        says="the table has 40000000 rows, but release.json states 400",
     )
 
 
@@ -210,10 +210,10 @@ MAKERS: tuple[Callable[[Path, Path, Path], Case], ...] = (
     _question(
         "bound: a number of 5,000 digits", "bound", "year < " + "9" * 5000, 2, "expected a number between -1e15 and 1e15"
     ),
-    _question("bound: 3,000 times `and`", "bound", " and ".join(["year < 5"] * 3000), 2, "characters. A question has at most"),
+    _question("bound: 3,000 times `and`", "bound", " and ".join(["year < 5"] * 3000), 2, "characters. A question may have at most"),
     _question("bound: 400 times `and`", "bound", " and ".join(["year < 5"] * 400), 0, "The card says about this answer:"),
     _question("bound: 9,000 brackets", "bound", "(" * 9000, 2, "nested parentheses"),
-    _question("estimate: 100,000 letters", "estimate", "share " + "x" * 100_000, 2, "characters. A question has at most"),
+    _question("estimate: 100,000 letters", "estimate", "share " + "x" * 100_000, 2, "characters. A question may have at most"),
     _question("estimate: slopes of 5,000 columns", "estimate", "slope year on " + ",".join(["year"] * 5000), 2, "at most"),
 )
 
