@@ -1,7 +1,7 @@
 """Offer the commands `plan`, `rehearse` and `release` as functions for notebooks and scripts.
 
-The functions do the same as the commands, in the same order, but print nothing. A function raises `SynthreleaseError` if the
-command would end with a message about a mistake.
+The functions do the same as the commands, in the same order, but print nothing. Where a command would end with an error
+message, the function raises `SynthreleaseError`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def plan(config: str | Path) -> Plan:
 
     Raises
     ------
-    SpecError : with all mistakes that can be found at once.
+    SpecError : if the specification has mistakes. The error lists all mistakes that can be found at once.
 
     Examples
     --------
@@ -132,13 +132,13 @@ def release(
     ------
     SpecError, InputError, OutputError, ResourceError : no budget was spent, unless the message says that the private file does
         not fit and the budget is spent.
-    BudgetError : the plan costs more than the limit or the rest of the ledger, and nothing was read or spent; or delta is too
-        large for the number of rows, and the budget is spent.
+    BudgetError : if the plan costs more than its limit or than the remaining budget of the ledger (nothing was read or spent),
+        or if delta is too large for the number of rows (the budget is spent).
     PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
 
     Warns
     -----
-    UserWarning : if no ledger is named and there are ledgers nearby; if the shortlist has a cheaper plan.
+    UserWarning : if no ledger is named although there are ledgers nearby, or if the shortlist contains a cheaper plan.
 
     Privacy
     -------

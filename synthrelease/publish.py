@@ -55,7 +55,9 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A written release: the result of the rounds, the folder, and the archive (None if there is no archive)."""
+    """A release that was written to disk: the result of the rounds, the folder, and the archive (None if there is no
+    archive).
+    """
 
     release: Release
     folder: Path
@@ -74,8 +76,8 @@ class Listener:
         """Receive the cheaper plan that a shortlist proposes. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Return whether to release with a configuration and an acceptance file that were probably never tried on public data.
-        By default False.
+        """Return whether to continue, although the configuration and the acceptance file were probably never tried on public
+        data. By default, return False.
         """
         return False
 
@@ -100,9 +102,9 @@ class Checked:
     ----------
     priors : the counts of the public tables that generators start from, by name.
     public_tables : digests of tables that are known to be public. The private table must not be one of these tables.
-    key : the key that signs the release; None for an unsigned release.
+    key : the key that signs the release, or None for an unsigned release.
     size : the expected size of the written files, in bytes.
-    piece : the piece of a split register that the release reads; None for the whole register.
+    piece : the piece of a split register that the release reads, or None for the whole register.
     """
 
     spec: ReleaseSpec
@@ -115,8 +117,8 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Temporary files that reserve the name of the output folder, and the name of the archive, until the release is written.
-    The second is None without an archive.
+    """Temporary files that reserve the name of the output folder and the name of the archive until the release is written. The
+    second file is None if no archive is requested.
     """
 
     folder: Path
@@ -134,8 +136,8 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     ------
     SpecError, InputError, OutputError, ResourceError : no budget was spent, unless the message says that the private file does
         not fit and the budget is spent.
-    BudgetError : the plan costs more than the limit or the rest of the ledger, and nothing was read or spent; or delta is too
-        large for the number of rows, and the budget is spent.
+    BudgetError : if the plan costs more than its limit or than the remaining budget of the ledger (nothing was read or spent),
+        or if delta is too large for the number of rows (the budget is spent).
     PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
 
     Privacy
@@ -176,7 +178,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
     Raises
     ------
-    SpecError : if [unit] is not answered, the criteria accept every table or none, or the specification belongs to an erratum.
+    SpecError : if the question of [unit] is not answered, if the criteria accept every table or none, or if the specification
+        belongs to an erratum.
     OutputError : if the output exists or cannot be made.
     BudgetError : if the plan costs more than the limit or the rest of a named ledger, if delta is too large for any number of
         rows, or if more rows are stated than a part of the release allows.
@@ -261,7 +264,9 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
 
 
 def check_released(folder: Path) -> None:
-    """Raise InputError if an earlier release does not pass `verify`. Somebody may have forged this starting point."""
+    """Raise InputError if an earlier release, from which a generator starts, does not pass `verify`. Somebody may have forged
+    it.
+    """
     from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder)

@@ -48,7 +48,7 @@ class Ratio:
     sampling : (2, 2) covariance matrix of the two sums that is due to drawing the rows. It is 0 if the ratio is about the drawn
         rows alone.
     lowest, highest : smallest and largest possible ratio.
-    step : smallest difference between two possible numerators; 1 for counts of rows.
+    step : smallest difference between two possible numerators, or 1 for counts of rows.
     clustered : whether two members of the same root may count in the two ratios of a comparison. The members of a root, such as
         the persons of a household, are drawn together.
     between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values numerator -
@@ -68,12 +68,12 @@ class Ratio:
 
     @property
     def estimate(self) -> float:
-        """The estimate, limited to the possible range; NaN if the denominator is not positive."""
+        """The estimate, limited to the possible range, or NaN if the denominator is not positive."""
         return float(np.clip(self.quotient, self.lowest, self.highest))
 
     @property
     def standard_error(self) -> float:
-        """The standard error by the delta method; NaN if the denominator is not positive."""
+        """The standard error by the delta method, or NaN if the denominator is not positive."""
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
@@ -98,7 +98,7 @@ class Ratio:
 
     @property
     def quotient(self) -> float:
-        """The ratio, not limited to the possible range; NaN if the denominator is not positive."""
+        """The ratio, not limited to the possible range, or NaN if the denominator is not positive."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
@@ -178,13 +178,13 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """Properties of the sample design that an answer needs.
+    """The properties of the sample design that are needed for an answer.
 
     Attributes
     ----------
-    reasons : the reasons why the answer has no interval for a population; empty if there is such an interval.
+    reasons : the reasons why the answer has no interval for a population. The list is empty if the answer has such an interval.
     effect : the design effect, which is the variance divided by the variance of a simple random sample of the same size.
-    not_drawn : the share of the population that is not in the noisy tables; 1 if the size of the population is not stated.
+    not_drawn : the share of the population that is not in the noisy tables, or 1 if the size of the population is not stated.
     groups : the column with the random groups of clusters, if the variance between these groups is used; otherwise empty.
     """
 
@@ -295,7 +295,7 @@ def counted(
     names : columns of the cells. For members, the table has one more column if this column is needed to show whether the member
         exists.
     valued : columns in which a counted row or member must have a value.
-    slot : the index of the slot, from 0; None for a question about rows.
+    slot : the index of the slot, from 0, or None for a question about rows.
     """
     needed, linked = set(names), tables.release.linked
     if linked is None or slot is None:
@@ -353,7 +353,7 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Let v and w be the statistics of two slots. Return the (m, m) sum of v w' + w v' over the roots; None if no table
+    """Let v and w be the statistics of two slots. Return the (m, m) sum of v w' + w v' over the roots, or None if no table
     contains both slots.
     """
     names = {name for part in parts for name in part.names}
@@ -395,7 +395,7 @@ class Average:
         over the roots.
     of_root : largest contribution of a record to the denominator: 1 for rows, and the largest number of members of a root for
         members.
-    own : the same average, computed with other weights within the limits of the weight classes; empty if every row has the
+    own : the same average, computed with other weights within the limits of the weight classes, or empty if every row has the
         representative weight of its class, or if a class has no known limits.
     """
 
@@ -512,7 +512,7 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the averages over some rows; an empty list if the rules allow no such row.
+    """Return the averages over some rows, or an empty list if the rules allow none of these rows.
 
     Parameters
     ----------
@@ -748,8 +748,8 @@ def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Estimate how many kept rows (or members) of the file a share counts, and return this number with its interval (theory
-    13.10, numbers of the file, (b)).
+    """Estimate the number of rows (or members) of the file that a share counts, among those that the rules keep. Return this
+    number with its interval (theory 13.10, numbers of the file, (b)).
 
     The noisy count is Y of n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy number
     of rows and Z is its noise. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y comes from
@@ -784,8 +784,8 @@ def count_error(tables: PublishedTables, share: Average) -> float:
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return three parts of the error of a count: the number of kept rows for each drawn row, the weights of the noise terms,
-    and the variance that is due to drawing the rows.
+    """Return three parts of the error of a count: the number of rows that the rules keep divided by the number of drawn rows,
+    the weights of the noise terms, and the variance that is due to drawing the rows.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))

@@ -60,12 +60,12 @@ class Range:
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return the released number of rows in some cells, and bounds on this number in the file.
+    """Return the number of released rows in some cells, and bounds on the corresponding number in the file.
 
     Parameters
     ----------
     figure : (n_cells,) weights of the cells: 1 for counted cells, -1 for subtracted cells, 0 for other cells.
-    undrawn : largest number of kept rows of the file that the release did not use.
+    undrawn : the largest possible number of rows that the rules keep but the release did not use.
     """
     answer = round(float(figure @ facts.synthetic))
     ends = []
@@ -83,9 +83,9 @@ def ratio_range(
 
     Parameters
     ----------
-    figure : (n_cells,) weight of each cell; 0 where `size` is 0.
+    figure : (n_cells,) weight of each cell, or 0 where `size` is 0.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
-    undrawn : largest number of kept rows of the file that the release did not use.
+    undrawn : the largest possible number of rows that the rules keep but the release did not use.
     ends : the lowest and the highest value of the rows of each cell, if these values may differ from the weight in `figure`.
     """
     rows = -maximum(facts, -size).value
@@ -133,7 +133,8 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """Return the range of a share or mean over all members, from the ranges for the member in each slot.
+    """Return the range of a share or mean over all members, computed from the ranges for the first members, the second members,
+    and so on (the slots).
 
     The answer for all members is the mean of the answers for the slots, weighted by the number of members in each slot. The
     bounds are the extremes over all possible weights (theory 13.16, bounds of members).
@@ -182,13 +183,14 @@ class Bound:
     acceptance : the lower bound that the caller gave for the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
     about : a description of the rows of the file to which the bounds apply.
-    way : how the number of these rows is known: "whole" (all rows of the file), "exact" (published exactly), "counted"
+    way : how the number of these rows is published: "whole" (all rows of the file), "exact" (published exactly), "counted"
         (published with noise) or "stated" (the publisher gave a lower bound).
-    more : how many of these rows the release did not use, at most.
-    binned_low, binned_high : bounds on the mean of representative values; None if representative values equal the exact values.
-    note : the reason why there is no bound; empty if there is a bound.
+    more : the largest possible number of these rows that the release did not use.
+    binned_low, binned_high : bounds on the mean of representative values, or None if representative values equal the exact
+        values.
+    note : the reason why there is no bound, or empty if there is a bound.
     limits : upper limits on true errors, one for each criterion that also limits the errors of other queries.
-    measured : a description of the limits that come from published noisy tables; empty if there are no such tables.
+    measured : a description of the limits that come from published noisy tables, or empty if there are no such tables.
     """
 
     question: str
@@ -403,7 +405,7 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
     Parameters
     ----------
-    number : the index of the group in `question.groups`; None for a query over all rows.
+    number : the index of the group in `question.groups`, or None for a query over all rows.
     slot : the index of the slot, from 0, if the question is about the member in this slot.
     """
     group = None if number is None else question.groups[number]
@@ -570,7 +572,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range. This is the range if the release has no member that the question counts."""
+        """Return the whole possible range, which is the answer if the release has no member that the question counts."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits

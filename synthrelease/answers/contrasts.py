@@ -102,7 +102,7 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 
 
 def _both(first: Average, second: Average, level: float, scale: Callable[[float], float] | None) -> tuple[Interval, Interval]:
-    """Return the intervals of a contrast for the file and for a population; NaN if there is no information about one of the
+    """Return the intervals of a contrast for the file and for a population, or NaN if there is no information about one of the
     groups.
     """
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)

@@ -64,8 +64,8 @@ def estimate(
 ) -> Estimate:
     """Estimate a statistic of the file from published noisy tables. No private data are read and no budget is spent.
 
-    The statistic concerns the rows of the file that the public rules keep. A release uses a random part of these rows. This
-    causes a further error.
+    The statistic describes the rows of the file that the public rules keep. A release uses only a random part of these rows,
+    which causes a further error.
 
     Parameters
     ----------
@@ -84,21 +84,21 @@ def estimate(
         - the same questions for members, with columns of members: "mean age by region" is over all members, "mean age_1 by
           region" over the first members;
         - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: a comparison of
-          two groups. The second group may omit the column of the first group ("age >= 35 against < 35") or be "the rest". The
-          answer has the difference, ratio and odds ratio of shares, and the difference of means and medians (theory 13.13,
-          contrasts).
+          two groups. In the second group, you may leave out the column if it is the column of the first group ("age >= 35
+          against < 35"), or you may write "the rest". The answer has the difference, ratio and odds ratio of shares, and the
+          difference of means and medians (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : the confidence of each interval alone, at least 0.5 and below 1. For each interval, consider the event that a
         table is released and the interval misses its true value. Its probability, over all noise and the drawing of rows, is at
         most 1 - confidence (theory 13.10, numbers of the file).
-    together : whether all intervals for the file should hold at once with this confidence, and also all intervals for a
-        population. The intervals are then wider (Bonferroni).
+    together : if True, all intervals for the file hold at once with this confidence, and all intervals for a population do so,
+        too. The intervals are then wider (Bonferroni).
 
     Raises
     ------
-    InputError : when the question cannot be read or divides a bin; when no noisy tables are published, or no noisy table
-        contains all columns; when the noise is too large for an estimate.
+    InputError : if the question cannot be read or divides a bin, if no noisy table is published or contains all columns, or if
+        the noise is too large for an estimate.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that says how rows are weighted; empty if the release has no design weight."""
+    """Return a sentence that says how rows are weighted, or an empty string if the release has no design weight."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
@@ -208,8 +208,9 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
 
 
 def _design(release: PublishedRelease, question: Question, survey: Sampling) -> str:
-    """Return sentences about the assumptions of the interval for a population; empty for a simple random sample from a large
-    population."""
+    """Return sentences about the assumptions of the interval for a population, or an empty string for a simple random sample
+    from a large population.
+    """
     sentences = []
     if question.weight and survey.effect == 1:
         sentences.append("Rows are treated as drawn one by one with their weights. A gain from strata is not used.")
@@ -277,7 +278,9 @@ def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that says how an answer uses representative values; empty if these equal the exact values."""
+    """Return a sentence that says how an answer uses representative values, or an empty string if these equal the
+    exact values.
+    """
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
@@ -418,8 +421,8 @@ def trend(
 
     Parameters
     ----------
-    releases : at least two releases in order of time, loaded or as folders.
-    question : a question of `estimate`, but no slope and no comparison of two groups.
+    releases : at least two releases (loaded releases or their folders), from the earliest to the latest.
+    question : a question as in `estimate`. Slopes and comparisons of two groups are not possible.
     confidence : confidence of each interval on its own.
     together : whether the intervals of all years, changes and levels hold at once.
 
@@ -430,8 +433,8 @@ def trend(
 
     Raises
     ------
-    InputError : as in `estimate`, with the name of the release in the message; when two releases have the same name or the same
-        noise; when the question has different meanings because the bins differ.
+    InputError : in the cases of `estimate`, with the name of the release in the message. Also if two releases have the same
+        name or the same noise, or if the question has different meanings because the bins or units differ.
     """
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]

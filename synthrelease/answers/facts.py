@@ -288,8 +288,9 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Return (n_bins,) group numbers. Two bins of a column have the same number if no condition and no group separates
-        them."""
+        """Return an (n_bins,) array of numbers, one for each bin. Two bins of a column have the same number if no condition and
+        no group separates them.
+        """
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
             return np.arange(n_bins)
@@ -476,8 +477,8 @@ class _Builder:
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return an (n_cells,) mask of the program's cells in these bins of a column; None if these bins were merged with other
-        bins.
+        """Return an (n_cells,) mask of the program's cells in these bins of a column, or None if these bins were merged with
+        other bins.
         """
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0

@@ -1,5 +1,5 @@
-"""Compute limits on true errors from a release. They follow from its criterion values, its measured tables, and the way in
-which its rows were drawn.
+"""Compute limits on the true errors of a release from its criterion values, its measured tables, and the way in which its rows
+were drawn.
 
 Every criterion value of a release met its threshold. It is the true error E of the candidate plus Laplace noise of scale b, and
 is published only if it is at most the threshold T. Candidates with large errors are published only if their noise is
@@ -65,10 +65,10 @@ class KeptRows:
     ----------
     way : "whole" (all rows of the file), "exact" (K is published), "counted" (K is published with noise) or "stated" (K is at
         least the stated number).
-    drawn : the number of rows that the criterion values describe. These rows are a uniformly random subset of the kept rows.
+    drawn : the number of rows that the criterion values describe. These rows are a uniformly random subset of the K rows.
     number : K if K is published exactly; otherwise the noisy value of K (counted) or the lower bound on K (stated).
     most : an upper bound on K that always holds: the number of rows in the file.
-    scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b); None without noise.
+    scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b), or None if the number has no noise.
     margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
     few : whether the counted number was below the margin. There is then no lower bound on K.
     """
@@ -122,7 +122,7 @@ class KeptRows:
 
     @property
     def left_out(self) -> float:
-        """The share of the kept rows that the criterion values do not cover. If only a lower bound on K is stated, this is the
+        """The share of the K rows that the criterion values do not cover. If only a lower bound on K is stated, this is the
         largest possible share.
         """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
@@ -150,8 +150,8 @@ class KeptRows:
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return an upper limit on the number of kept rows that were not drawn. The limit is wrong with probability at most
-        `risk`.
+        """Return an upper limit on how many of the K rows were not drawn. The limit is wrong with probability at
+        most `risk`.
         """
         if self.scale is None:
             return self.most - self.drawn
@@ -159,7 +159,7 @@ class KeptRows:
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """Return a description of the kept rows of the file that can follow "the file:"."""
+        """Return a phrase that describes the K rows, and that can follow "the file:"."""
         rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of {self.persons:,} persons)"
         if self.way == "whole":
             return f"all its {rows}"
@@ -202,8 +202,8 @@ class NumberSum:
 
     Attributes
     ----------
-    steps : (n_bins,) whole numbers: the representative values of the bins on a grid, relative to the middle of their range; 0
-        for missing values.
+    steps : (n_bins,) whole numbers: the representative values of the bins on a grid, relative to the middle of their range, or
+        0 for missing values.
     by, inside : another column, and an (n_bins,) mask of its bins.
     """
 
@@ -234,11 +234,12 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Return the limits; None if no tables are published, or if the number of measurements before the release had no limit.
+        """Return the limits, or None if no tables are published, or if the number of measurements before the release had no
+        limit.
 
         Parameters
         ----------
-        acceptance : a lower bound on the probability that a round is accepted; None if the caller knows none.
+        acceptance : a lower bound on the probability that a round is accepted, or None if the caller knows none.
         """
         times = measured_times(release, acceptance)
         if release.measurements is None or times is None:
@@ -247,15 +248,15 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and highest possible counts in the table of these columns, in order; None if this table was not
+        """Return the lowest and highest possible counts in the table of these columns, in order, or None if this table was not
         measured.
         """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits on the number of rows of the file in the first 1, 2, ... bins of an ordered column; None if not
-        measured.
+        """Return limits on the number of rows of the file in the first 1, 2, ... bins of an ordered column, or None if the
+        column was not measured.
         """
         present = _in_order(self.release, name)
         if not present:
@@ -310,7 +311,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return a line of text about these limits, for the explanation of a bound."""
+        """Return a phrase that summarises these limits, for the explanation of a bound."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -382,7 +383,7 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """Return how many leading bins of a column are ordered; 0 for a column without an order."""
+    """Return the number of ordered bins at the beginning of a column, or 0 if the bins have no order."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
@@ -403,7 +404,7 @@ class Limit:
     ----------
     index : position of the criterion in the release.
     score : the released value of this criterion.
-    limit : the upper limit on the true error, in the unit of the criterion value; infinite if no limit follows from the
+    limit : the upper limit on the true error, in the unit of the criterion value, or infinite if no limit follows from the
         criterion value.
     risk : upper bound on the probability, given the released table, that the true error exceeds the limit.
     """

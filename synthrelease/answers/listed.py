@@ -55,8 +55,8 @@ class EstimateLine:
     column, value : for a share or count, the counted rows have this value, a bin's label, in this column. For a mean, median
         or slope, `column` is the column that the number describes. For a median, `value` is the label of the bin that contains
         the median.
-    by, group : the statistic covers the rows with the value `group` in the column `by`; "" for all rows. A count is the number
-        of rows with both values.
+    by, group : the statistic covers the rows with the value `group` in the column `by`, or "" for all rows. A count is the
+        number of rows with both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
     estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if the statistic
         is not estimable. The standard error is None in the same case, and for a count in a question.

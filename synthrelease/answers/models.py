@@ -77,7 +77,7 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
-        """Return the model of a question that was measured, or whose answer follows from measured sums; None for any other
+        """Return the model of a question that was measured, or whose answer follows from measured sums, or None for any other
         question.
 
         Raises
@@ -281,7 +281,7 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer from sums that were measured directly; None if the question cannot be answered from such sums.
+    """Return the answer from sums that were measured directly, or None if the question cannot be answered from such sums.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest change of a mean that rounding of values to the grid can cause: half a step, or 0 for whole
+    """Return the largest change of a mean that can result from rounding values to the grid: half a step, or 0 for whole
     numbers.
     """
     column = release.by_name[value.column]

@@ -162,7 +162,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
     Raises
     ------
-    InputError : when the condition cannot be read, or splits a bin. The message lists the bins.
+    InputError : if the condition cannot be read, or if it splits a bin. In the second case, the message lists the bins.
     """
     text = in_one_line(text)
     if not text:
@@ -231,7 +231,7 @@ def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return a mask of the cells over these columns in which a plausibility rule is true for every value; None if the rule
+    """Return a mask of the cells over these columns in which a plausibility rule is true for every value, or None if the rule
     names columns outside the table.
     """
     rule = _read(rule_text, columns)
@@ -239,7 +239,7 @@ def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Return a plausibility rule; None if the rule names other columns, compares columns, or counts."""
+    """Parse a plausibility rule. Return None if the rule names other columns, compares columns, or counts rows."""
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
@@ -326,7 +326,7 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return the (n_present,) representative values of the bins; 0 for a bin without a representative value."""
+    """Return the (n_present,) representative values of the bins, or 0 for a bin without a representative value."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
@@ -357,14 +357,14 @@ class Question:
     ----------
     kind : "share", "mean", "median", "quantile" or "slope".
     text : the question as the user wrote it, with single spaces.
-    column : the column whose mean or median is requested, or the target of a regression; "" for a share.
+    column : the column whose mean or median is requested, or the target of a regression, or "" for a share.
     met : for a share, the condition whose share is requested; otherwise the condition that every row meets.
     where : the condition that counted rows meet.
-    by : the column whose bins define the groups of a share, mean or median; "" for all rows together.
+    by : the column whose bins define the groups of a share, mean or median, or "" for all rows together.
     on : the columns of a regression.
     groups : the two groups of a comparison, the exposed group first; empty otherwise.
     quantile : the probability of the requested quantile, that is, the share of rows that do not exceed the quantile.
-    weight : the column with the design weight of each row, for a weighted answer; "" if every row counts once.
+    weight : the column with the design weight of each row, for a weighted answer, or "" if every row counts once.
     slots : for a question about members, the same question about the member in each slot. The results for the slots are added
         up. The other fields then name columns of a member. `slots` is empty for a question about rows.
     """
@@ -477,7 +477,7 @@ def _weight(text: str, release: AskedOf) -> str:
 
     Raises
     ------
-    InputError : when the release names no design weight, or a class of weights has no limits.
+    InputError : if the release states no column with design weights, or if a class of weights has no limits.
     """
     if release.design is None or release.design.weight is None:
         raise InputError(
@@ -511,7 +511,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return two texts: what the question counts (rows or members), and which rows of the file contain them."""
+    """Return a phrase that says what the question counts (rows or members), and which rows of the file contain them."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -528,7 +528,7 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return a text that explains why a question has another meaning in the other release; None if the meanings are equal.
+    """Return the reason why a question has a different meaning in the other release, or None if the meanings are equal.
 
     Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. If a
     condition contains a number, the limits of the bins must agree in the two releases. If it contains a category, the content

@@ -1,5 +1,5 @@
-"""Determine what a release states about a question, and which estimates it gives. The statement is "covered by a criterion",
-"bounded" or "no statement".
+"""Determine what a release states about the error of an answer, and which estimates it gives. The statement is "covered by a
+criterion", "bounded" or "no statement".
 
 The result depends on the kinds of the criteria and on their limits (`limits`), but not on a linear program. So the card of a
 release and `bound` agree on every machine.
@@ -43,7 +43,7 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Return a question whose conditions name only columns that have an effect.
+    """Parse a question, and remove columns that have no effect from its conditions.
 
     Raises
     ------
@@ -60,8 +60,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Return a term. If its numbers are not estimable, remove them. If the rows are no random sample, remove the numbers for a
-    population.
+    """Return a term, without its numbers if they are not estimable, and without the numbers for a population if the rows are
+    not a random sample.
 
     Parameters
     ----------
@@ -135,9 +135,10 @@ class StatedAnswer:
     Attributes
     ----------
     word : one of three statements. "covered by a criterion" means that a criterion value includes the error of this answer.
-        "bounded" means that criteria or published measurements limit the error. "no statement" means that neither holds.
+        "bounded" means that criteria or published measurements limit the error. "no statement" means that nothing limits the
+        error.
     because : the criteria, or the reason why there is no statement.
-    estimated : the estimate from published noisy tables with its interval, in words; empty if release.json has no such
+    estimated : the estimate from published noisy tables with its interval, in words, or empty if release.json has no such
         estimate.
     """
 
@@ -161,7 +162,7 @@ def question(table: QuestionTable) -> str:
 
 
 def in_words(table: QuestionTable) -> str:
-    """Return the question in the form of `synthrelease estimate`; empty for a difference of two conditions."""
+    """Return the question in the form of `synthrelease estimate`, or an empty string for a difference of two conditions."""
     if table.minus is not None:
         return ""
     if is_question(table.query):
@@ -226,7 +227,7 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the criterion whose value includes the error of this answer; empty if there is no such criterion."""
+    """Return the criterion whose value includes the error of this answer, or an empty string if there is no such criterion."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
@@ -250,7 +251,7 @@ def _within(release: PublishedRelease, error: MeanError) -> bool:
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether a condition holds for exactly the bins of one group, without the bin of missing values."""
+    """Return whether a condition is true for exactly the bins of one group, and not for the bin of missing values."""
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 

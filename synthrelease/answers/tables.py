@@ -4,8 +4,8 @@ contain the needed columns.
 If several tables contain the columns, each cell gets the mean of its values in these tables, weighted by the inverse variances
 of the values. Then the cells are adjusted so that they add up to the known number n. Each cell is adjusted in proportion to its
 variance. The weights depend only on public facts: the scales of the noise, the rules and the question. So every estimate is the
-true sum plus a weighted sum of noise terms with known weights. The rows were drawn from the kept rows of the file. So
-statements about the file have a further error.
+true sum plus a weighted sum of noise terms with known weights. The used rows were drawn at random from the rows of the file
+that the rules keep. So statements about the file have a further error.
 """
 
 from __future__ import annotations
@@ -59,12 +59,13 @@ class NoisyCount:
 
 
 class PublishedTables:
-    """The published noisy tables of a release; cells that a rule excludes are exactly 0.
+    """The published noisy tables of a release. Cells that a rule excludes are exactly 0.
 
     Attributes
     ----------
-    kept : the published information about the number of kept rows, from which the used rows were drawn.
-    noises : the noise terms of all published cells and, last, the noise of the number of kept rows if this number was counted.
+    kept : the published information about the number of rows that the rules keep. The used rows were drawn from these rows.
+    noises : the noise terms of all published cells, followed by the noise of the number of rows that the rules keep, if this
+        number was counted with noise.
     """
 
     def __init__(self, release: PublishedRelease):
@@ -204,7 +205,7 @@ class PublishedTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return an error that names the columns that were measured together."""
+        """Return an error that says which of the columns were measured together."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}

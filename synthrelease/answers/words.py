@@ -45,9 +45,9 @@ class Term:
 
     Attributes
     ----------
-    name : "share", or the column of a mean, median or slope; for a contrast, "risk difference", "risk ratio", "odds ratio",
-        "difference of means" or "difference of medians".
-    group : the bin of the column after "by", or the condition of one of two groups; "" without groups.
+    name : "share", or the column of a mean, median or slope. For a contrast, it is "risk difference", "risk ratio", "odds
+        ratio", "difference of means" or "difference of medians".
+    group : the bin of the column after "by", or the condition of one of two groups. It is "" if there are no groups.
     unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
     estimable : whether the term has a number. A term has no number in three cases: its interval covers at least half of the
         possible range, the group may have no row, or the values in an open bin could change a mean by half of this range
@@ -58,13 +58,13 @@ class Term:
     population_standard_error : the standard error that is due to noise and sampling.
     population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
         for a population are None if the release declares that these rows are no simple random sample.
-    binned_low, binned_high : the interval for the mean of representative values over the same rows; None if representative
+    binned_low, binned_high : the interval for the mean of representative values over the same rows, or None if representative
         values equal the exact values. Slopes then have only this interval, and low, high and the interval for the population
         are None.
     population_binned_low, population_binned_high : the same interval for a population.
     rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions, with its interval. For
         weighted shares, it is the number of persons that these rows represent. `rows` is None if the publisher stated only a
-        lower bound on the number of kept rows.
+        lower bound on the number of rows that the rules keep.
     population_rows_low, population_rows_high : for weighted shares, the interval of the same number for a population.
     bins : for medians, the labels of the first bin of the interval, the estimated bin and the last bin of the interval.
     """
@@ -92,7 +92,7 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """Return a copy of the term with None in these fields."""
+        """Return a copy of the term in which these fields are None."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
 
@@ -117,10 +117,10 @@ class Estimate:
     ----------
     question : the question.
     kind : "share", "mean", "median", "quantile" or "slope".
-    by : the column whose bins define the groups; "" without groups.
+    by : the column whose bins define the groups, or "" if there are no groups.
     terms : the estimated numbers. There is one share, mean or median for all rows or for each bin of `by` that can have rows,
         or one slope for each column.
-    contrasts : the comparison of two groups, whose own numbers are in `terms`; empty for other questions.
+    contrasts : the comparison of two groups, whose own numbers are in `terms`, or empty for other questions.
     confidence : the confidence of each interval alone. With `together`, it is the confidence that all intervals for the file
         hold at once, and also that all intervals for a population hold at once.
     together : whether all intervals hold at once.
@@ -128,15 +128,15 @@ class Estimate:
         intervals miss their true values.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
         a person, or clusters without a design effect. The list is empty if there is an interval.
-    weighting : a sentence that says how rows are weighted; empty if the release has no design weight.
+    weighting : a sentence that says how rows are weighted, or empty if the release has no design weight.
     weighted : whether every row counts with its design weight.
-    design : sentences on the assumptions of the interval for a population; empty for a simple random sample.
+    design : sentences on the assumptions of the interval for a population, or empty for a simple random sample.
     n_rows : number of rows of the release.
     about : the rows of the file that the answer describes, in words.
-    binned : a sentence on the use of representative values; empty if these equal the exact values.
+    binned : a sentence on the use of representative values, or empty if these equal the exact values.
     approximate : sentences on approximations.
     of : the counted units: "rows" or "members".
-    source : the published files that the answer uses.
+    source : the published data from which the answer was computed.
     releases : for several releases, their names. Terms then contain the numbers of each release, and contrasts the changes.
         Empty for one release.
     """
@@ -215,7 +215,7 @@ class Estimate:
 
 
 def known(value: float) -> float | None:
-    """Return a number; None if it is infinite, NaN or missing."""
+    """Return a number, or None if it is infinite, NaN or missing."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -1,10 +1,10 @@
 """Write ask.html, a page that answers questions from the published noisy tables. There is one page for each language of the
 card.
 
-The page computes its answers by the same rules as `estimate` (templates/answers.js), so the page needs no program and no
-network. The data in the page depend only on release.json, measurements.json and the released rows, so the same release gives
-the same bytes. The page does not read the plausibility rules: its data already contain an exact count of 0 for every cell that
-the rules exclude.
+The page computes its answers by the same rules as `estimate` (templates/answers.js). It needs no program and no network. The
+data in the page depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes.
+The page does not read the plausibility rules: its data already contain an exact count of 0 for every cell that the rules
+exclude.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _DIGITS = 12  # Significant digits of computed numbers in the data, few enough t
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
-    """Return the page by file name, in each language of the card. The result is empty if no noisy table is published, or if the
+    """Return the page in each language of the card, by file name. The dict is empty if no noisy table is published, or if the
     number of measurements before the release was not limited.
 
     Parameters
     ----------
-    measured : the content of measurements.json; None if the release has no such file.
+    measured : the content of measurements.json, or None if the release has no such file.
 
     Raises
     ------
@@ -120,8 +120,8 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
     """Yield the questions that were measured directly, with their answers.
 
-    Each answer has intervals that each hold with the confidence alone, and wider intervals that hold together. Numbers have six
-    digits, as in release.json, so that they are the same on every machine.
+    Each answer has two kinds of intervals: intervals that have the confidence separately, and wider intervals that have it
+    together. Numbers have six digits, as in release.json, so that they are the same on every machine.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
@@ -202,7 +202,7 @@ def _finite(values: Iterable[float]) -> list[float | int | None]:
 
 @lru_cache(maxsize=8)
 def _words(language: str) -> Mapping[str, str]:
-    """Return the texts of the page in a language."""
+    """Return the words and sentences of the page in a language."""
     import tomllib
 
     return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))

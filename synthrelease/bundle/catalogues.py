@@ -58,7 +58,7 @@ def turtle_bytes(jsonld: bytes) -> bytes:
 
 
 def croissant_bytes(dataset: Dataset) -> bytes:
-    """Return croissant.json: the release in the format Croissant 1.0, for tools of machine learning."""
+    """Return croissant.json: the release in the format Croissant 1.0, for machine learning tools."""
     return json_bytes(with_something(filled("croissant.json", dataset=dataset, cited=_citation(dataset))))
 
 

@@ -26,7 +26,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue, without entries that are empty or None."""
+    """Return the entries of a catalogue that are neither empty nor None."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
@@ -36,8 +36,8 @@ class Licence:
 
     Attributes
     ----------
-    name : SPDX identifier of the licence; empty if the licence has no identifier and the publisher describes it in words.
-    title, address : the name and the web address of the licence; empty if not stated.
+    name : SPDX identifier of the licence, or empty if the licence has no identifier and the publisher describes it in words.
+    title, address : the name and the web address of the licence. Each is empty if the publisher does not state it.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Field:
     kind : "bins" for a column of the schema. Columns without bins are "key" (the key of a root), "weight" (the weight of a
         row) and "mark" (the column `synthetic`).
     label : a short description.
-    column : the column of the schema; None for the other kinds.
+    column : the column of the schema, or None for the other kinds.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Dataset:
     ----------
     title : the publisher's title, which says that the data are synthetic.
     slug : a name of lower-case letters, digits and hyphens.
-    identifier : the digest of release.json in the form of a name (RFC 6920). It stays the same if the release moves to another
+    identifier : the digest of release.json, written as a name (RFC 6920). It stays the same if the release moves to another
         address.
     address : the web address of the release. If the publisher states no address, it is the identifier.
     summary : the publisher's summary, or the description in the configuration; may be empty.
@@ -192,7 +192,7 @@ def slug(document: ReleaseDocument) -> str:
 
 
 def plain_name(text: str) -> str:
-    """Return a text as a name of lower-case letters, digits and hyphens."""
+    """Convert a string to a name of lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 

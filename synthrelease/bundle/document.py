@@ -114,12 +114,12 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return the parts of release.json, by field, that follow from the specification, the drawn configuration and the numbers
-    of rows.
+    """Return the parts of release.json, by field, that are determined by the specification, the drawn configuration and the
+    numbers of rows.
 
     Parameters
     ----------
-    n_file : number of rows in the private file. The number is None if the number of kept rows is published instead.
+    n_file : number of rows in the private file, or None if the number of rows that the rules keep is published instead.
     n : number of rows that the release used.
     """
     persons = None if n_file is None else spec.persons(n_file)
@@ -183,8 +183,8 @@ def release_document(
 
     Parameters
     ----------
-    files : the data files of the bundle, each with the SHA-256 checksum of the file.
-    made_of_rows : those parts of release.json that are computed from the released rows, such as weights.
+    files : the SHA-256 checksum of each data file of the bundle, by file name.
+    made_of_rows : the parts of release.json that were computed from the released rows, such as weights.
     """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
@@ -224,7 +224,7 @@ def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPar
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """Return the interval for the exact criterion value; None if the noise gives no interval.
+    """Return the interval for the exact criterion value, or None if the noise gives no interval.
 
     The interval depends on the other fields of the criterion and on the number n of released rows. If the criterion's value is
     computed from measurements, the interval also depends on `bounds`. A value without noise is exact. If the noise is not

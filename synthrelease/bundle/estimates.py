@@ -44,8 +44,8 @@ ESTIMATED_LEVEL = 0.95
 
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
-    """Return the part of release.json on estimates. Return None if the number of measurements before the release was not
-    limited, because then nothing is estimable.
+    """Return the part of release.json about estimates. Return None if the number of measurements before the release was not
+    limited, because nothing is estimable in this case.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Seque
 
 
 def strengths_of(release: PublishedRelease) -> StrengthsPart:
-    """Compute, from the noisy tables, how strongly pairs of columns are associated, and the shares of bins.
+    """Compute from the noisy tables how strongly pairs of columns are associated, and what share of the rows each bin has.
 
     Each value is computed from the table that contains the columns and has the least noise.
     """
@@ -166,7 +166,7 @@ CSV = f"{STEM}.csv"
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
-    """Return the lines of estimates.csv, computed from measurements.json alone; empty if nothing is estimable.
+    """Return the lines of estimates.csv, computed from measurements.json alone, or an empty list if nothing is estimable.
 
     For a release of version 1.0.0, the lines have the form of that version.
 
@@ -185,7 +185,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
-    """Return the files with estimates by name; empty if nothing is estimable.
+    """Return the files with estimates by name, or an empty dict if nothing is estimable.
 
     As in `with_estimates`, no error may stop a release whose budget is spent.
     """
@@ -212,8 +212,8 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """For each column and each pair of columns, return half the width of the widest interval of a count, in rows. If a count is
-    not estimable, return the number of all rows instead.
+    """Return, for each column and each pair of columns, half the width (in rows) of the widest interval of a count. If a count
+    is not estimable, the number of all rows is returned instead.
     """
     errors: dict[str, int] = {}
     for line in lines:

@@ -2,8 +2,8 @@
 `formats`).
 
 The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata. In SPSS it is
--1, which the file declares as missing. Both formats store the time of writing. It would reveal how long the run took, so a
-constant replaces it. pyreadstat needs the whole table in memory.
+-1, which the file declares as missing. Both formats store the time of writing, which would reveal how long the run took. A
+constant replaces this time. pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class PackageLimits:
     ----------
     ending : ending of the package's files.
     missing : the code of a missing value.
-    length, longest : function that returns the length of a name, and the largest allowed length. Stata counts characters, and
+    length, longest : a function that returns the length of a name, and the largest allowed length. Stata counts characters,
         SPSS counts bytes of UTF-8.
     variable_label, file_label : largest length of these labels, by the same function.
-    same : function that returns the same text for two names if the package treats them as one name.
+    same : a function that maps two names to the same string if the package treats them as one name.
     reserved : function that returns whether the package reserves a name.
     """
 
@@ -99,7 +99,7 @@ def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] =
 
     Parameters
     ----------
-    taken : names of further columns of the file, which no other column may have.
+    taken : the names of further columns of the file. No other column may have one of these names.
     """
     used = {package.same(name) for name in taken}
     chosen: dict[str, str] = {}
@@ -155,7 +155,7 @@ class Variable:
     ----------
     column : the released column. The bins of the column, except the bin of missing values, have the values 1, 2, ... in order.
     name, label : the name and the label of the variable in the package.
-    missing : index of the bin of missing values, from 0; None if the column has no such bin.
+    missing : index of the bin of missing values, from 0, or None if the column has no such bin.
     """
 
     column: ColumnPart

@@ -3,7 +3,7 @@
     .imp,.id,.imputed,COLUMNS...[,synthetic]
 
 `.imp` is the number of the copy, from 1. `.id` is the row of data.csv, from 1, that the copy completes. `.imputed` names the
-columns whose values were filled in, separated by spaces; empty if no value was filled in. `synthetic` is 1 in every row, if
+columns whose values were filled in, separated by spaces, or empty if no value was filled in. `synthetic` is 1 in every row, if
 data.csv has this column.
 """
 
@@ -25,8 +25,8 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the part of release.json on the complete copies, and their file. If the copies cannot be made, the part states the
-    reason, and there is no file.
+    """Return the part of release.json about the complete copies, and the file with the copies. If the copies cannot be made,
+    the part states the reason, and there is no file.
 
     Notes
     -----
@@ -50,13 +50,13 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the part on the copies for a preview. A preview does not count the rows with gaps."""
+    """Return the part about the copies for a preview. A preview does not count the rows with missing values."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
-    """Return the file of the copies for a rewritten bundle, under its new name, with or without the column `synthetic`."""
+    """Return the file with the copies for a rewritten bundle, under its new name, with or without the column `synthetic`."""
     if part.file(old) not in files:
         return {}
     content = files[part.file(old)]
@@ -64,7 +64,9 @@ def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTabl
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
-    """Return the paragraphs of the card on the complete copies: how to use them and what they assume, or why there are none."""
+    """Return the paragraphs of the card about the complete copies. They explain how to use the copies and what the copies
+    assume, or why there are no copies.
+    """
     return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 
 
@@ -85,7 +87,7 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
-    """Return the file of the copies with or without the column `synthetic`.
+    """Add or remove the column `synthetic` in the file with the copies.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def laplace_interval(
     value : the released criterion value.
     rows : the number of rows from which the criterion value was computed. This number determines the grid.
     best, worst : the range of exact criterion values. `worst` is None if there is no worst value.
-    passed_below : the threshold, if the value was released only because it did not exceed the threshold; None if the decision
-        to release did not depend on the value's noise.
+    passed_below : the threshold, if the value was released only because it did not exceed the threshold, or None if the
+        decision to release did not depend on the value's noise.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def one_noise_interval(
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
     """Return the largest exact value, in steps, for which a released value of at most `released` has a probability above
-    `tail`; None if there is no largest value.
+    `tail`, or None if there is no largest value.
     """
 
     def probability(exact: int) -> float:
@@ -146,7 +146,9 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """If the release used a random part of the rows, add limits for the whole file to the document. Return the document."""
+    """Return the document with limits for the whole file, if the release used only a random part of the rows. Otherwise return
+    it unchanged.
+    """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
     return document.model_copy(update={"criteria": criteria})
@@ -161,7 +163,7 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
     """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules.
-    The drawn rows are only some of these rows.
+    The release used only some of these rows.
 
     The result is None if there is no upper limit on the value for the drawn rows, or on the error that is due to drawing them.
     """
@@ -176,13 +178,13 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return a limit, at the level `LEVEL`, on the difference between a share in the table and in the file; None if no
+    """Return a limit, at the level `LEVEL`, on the difference between a share in the table and in the file, or None if no
     criterion gives a limit.
 
     Parameters
     ----------
-    largest : the limit covers, at once, all cells of tables with this number of columns. By default, it is the number of
-        columns of the criterion's tables.
+    largest : a number of columns. The limit is valid for all cells of all tables with this number of columns at the same time.
+        By default, it is the number of columns in the tables of the criterion.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -205,8 +207,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the largest number of columns for which `error_band` bounds the share of every combination of values; None if the
-    bound holds for any number of columns.
+    """Return the largest number of columns for which `error_band` bounds the share of every combination of values, or None if
+    the bound holds for any number of columns.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
@@ -262,7 +264,9 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, in how many binnings it could have been released; empty if there is only one configuration."""
+    """Return, for each column, the number of binnings in which it could have been released. The dict is empty if there is only
+    one configuration.
+    """
     if document.selection.configurations == 1:
         return {}
     return {column.name: max(1, len(column.alternatives)) for column in document.columns}

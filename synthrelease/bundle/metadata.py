@@ -117,7 +117,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _filled(value: Any, values: dict[str, Any]) -> Any:
-    """Return a table in which each text is rendered as a template. A line end in a text becomes a space."""
+    """Return a table in which each string is rendered as a template. A line end in a string becomes a space."""
     if isinstance(value, dict):
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
@@ -129,7 +129,7 @@ _texts: dict[str, str] = {}
 
 
 def _text_template(text: str) -> Template:
-    """Return the template of a text. Because the template has a name, it is compiled once and stored, like a template in a
+    """Return the template in a string. Because the template gets a name, it is compiled once and stored, like a template in a
     file.
     """
     name = sha256(text.encode())

@@ -1,5 +1,5 @@
-"""Make the part of release.json on the questions that were measured directly: their noisy sums, and the answers that follow
-from these sums.
+"""Make the part of release.json about the questions that were measured directly: the noisy sums of these questions, and the
+answers that follow from the sums.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | N
 
     Parameters
     ----------
-    measured : the content of measurements.json; None if there is no such file.
+    measured : the content of measurements.json, or None if there is no such file.
     """
     document = document.model_copy(update={"models": part.model_copy(update={"answers": []})})
     try:

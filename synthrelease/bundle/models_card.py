@@ -1,4 +1,4 @@
-"""Describe, on the card, the questions that were measured directly: their cost, and a line for each number of their answers."""
+"""Describe on the card the questions that were measured directly: their cost, and one line for each number in the answers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Handle the options of a release by name: the parts of release.json, the files and the sections of the card that belong to
-each option.
+"""Handle the options of a release: for each option, its part of release.json, its files and its section of the card.
 
 This module has the short options. `imputation` and `series` are separate modules.
 """
@@ -46,8 +45,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, with its weights if it has any. Also the parts of release.json and the files that options made from
-    its rows.
+    """The released table with its weights, if it has any, and the parts of release.json and the files that options made from
+    the released rows.
     """
 
     table: ReleasedTable
@@ -60,7 +59,7 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
     Parameters
     ----------
-    anew : whether a finished bundle is written again. Then weights are computed again from the rows, and complete copies stay
+    anew : whether a finished bundle is rewritten. If so, weights are computed again from the rows, and complete copies stay
         unchanged.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
@@ -73,7 +72,7 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
 
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
-    """Return the parts of release.json on weights and copies for a preview, in which no row was accepted."""
+    """Return the parts of release.json about weights and copies for a preview, which has no accepted rows."""
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
         parts["calibration"] = equally_weighted(totals, rows)
@@ -83,7 +82,7 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the files that options add to a bundle that is written again."""
+    """Return the files that options add to a rewritten bundle."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
@@ -113,7 +112,7 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
 def with_parts_anew(
     document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], content: bytes
 ) -> ReleaseDocument:
-    """Return the document of a bundle that is written again, in which only texts, weights and formats may change.
+    """Return the document of a rewritten bundle, in which only texts, weights and formats may change.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return those parts of release.json that follow from the specification and the other parts of the document alone."""
+    """Return the parts of release.json that are determined by the specification and the other parts of the document."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -257,7 +256,7 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:
-    """Return the card's sections on the options of this release."""
+    """Return the sections of the card about the options of this release."""
     texts: dict[str, tuple[str, str, Callable[[Any], tuple[str, ...]]]] = {
         "members": ("members", "Members", lambda part: paragraphs_of("members", part, document.csv, document.tables[0][1])),
         "design": ("design", "Design of the sample", partial(paragraphs_of, "design")),
@@ -302,8 +301,8 @@ class Outcome:
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return messages about options, for the time after a release is written: the range of the weights, or why there are no
-    weights.
+    """Return the messages about options that are printed after a release is written: the range of the weights, or why there are
+    no weights.
     """
     part = document.calibration
     if part is None:
@@ -321,9 +320,9 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the part of release.json on weights, and for each cell the weight of its rows. The weights are None if no weights
-    reproduce the published totals. The table is then released without weights, because it has met all criteria and its budget
-    is spent.
+    """Return the part of release.json about weights, and the weight of the rows of each cell. The weights are None if no
+    weights reproduce the published totals. In this case, the table is released without weights, because it has met all criteria
+    and its budget is spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
@@ -332,7 +331,7 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the part on weights for a preview, with equal weights."""
+    """Return the part about weights for a preview, with equal weights."""
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )

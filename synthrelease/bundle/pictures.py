@@ -31,7 +31,7 @@ _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 
 
 
 def shortened(text: str, characters: int) -> str:
-    """Return a text that is cut to at most `characters` characters. A text that was longer ends with "…"."""
+    """Shorten a string to at most `characters` characters. A shortened string ends with "…"."""
     return text if len(text) <= characters else text[: characters - 1].rstrip() + "…"
 
 
@@ -59,7 +59,7 @@ _WIDTH = 340.0
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures in the card's part for data users, as SVG, and the number of pairs of columns without a picture."""
+    """The pictures (SVG) in the part of the card for data users, and the number of pairs of columns without a picture."""
 
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]
@@ -186,7 +186,7 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. The lines replace a colour that would mean nothing
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. The lines replace a colour that would be meaningless
     because of the noise.
     """
     step = 8.0

@@ -1,4 +1,4 @@
-"""Write the documents of a release before the run, with placeholders for criterion values, and write a finished bundle again.
+"""Write the documents of a release before the run, with placeholders for criterion values. Also rewrite a finished bundle.
 
 `release` writes the preview before anything private is read and then discards it. So if a document cannot contain a text or a
 name, the error occurs before any budget is spent.
@@ -121,7 +121,7 @@ def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: 
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
-    """Write a bundle again with another card, other published totals or other formats. Return its files, without checksums and
+    """Rewrite a bundle with another card, other published totals or other formats. Return its files, without checksums and
     signature.
 
     Rows, criterion values and guarantee stay as they are. Weights depend only on rows and published totals, so no privacy
@@ -132,7 +132,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
     spec : the configuration with the new texts and totals. All other settings must be as in the configuration that made the
         bundle.
-    keep : function that stores each table of rows, which is made block by block.
+    keep : a function that stores each table of rows. Tables are made block by block.
 
     Raises
     ------
@@ -209,8 +209,8 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return the stated number of rows, or the largest number of rows that files of this size can contain. For a database, and
-    for files of unknown size, return a typical number.
+    """Return the stated number of rows or, if none is stated, the largest number of rows that files of this size can contain.
+    For a database, and for files of unknown size, return a typical number.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated
@@ -238,7 +238,7 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Return the number of bytes of the published noisy tables and of their estimates; 0 if no tables are published."""
+    """Return the number of bytes of the published noisy tables and of their estimates, or 0 if no tables are published."""
     if not spec.publish_measurements:
         return 0
     from synthrelease.answers.listed import MOST_CELLS

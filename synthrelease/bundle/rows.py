@@ -56,7 +56,8 @@ class ConditionalRows:
     group : an estimate of the number of rows in the file that meet the condition, with its interval (`rows`, `rows_low`,
         `rows_high`).
     measured : columns that a published noisy table contains together with all columns of the condition.
-    through : all other columns. In the rows, they are associated with the condition only through the measured columns.
+    through : all other columns. In the drawn rows, these columns are associated with the condition only through the measured
+        columns.
     n_tables : number of noisy tables from which the rows were made.
     """
 
@@ -102,7 +103,7 @@ class ConditionalRows:
 def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
     """Draw rows that meet a condition. This needs no private data and costs no epsilon.
 
-    The rows satisfy the plausibility rules of the release, and get the same projection as its rows.
+    The rows satisfy the plausibility rules of the release, and are projected in the same way as the rows of the release.
 
     Parameters
     ----------
@@ -113,8 +114,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
     Raises
     ------
-    InputError : when the condition cannot be read, or no noisy table contains its columns; when the noise is so large that
-        perhaps no row meets the condition; when the release has linked tables; when no row is possible.
+    InputError : if the condition cannot be read, if no noisy table contains its columns, if the noise is so large that perhaps
+        no row of the file meets the condition, if the release has linked tables, or if no row is possible.
 
     Examples
     --------
@@ -177,8 +178,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose tables for one model, one after another. A table is skipped if the model cannot contain it together with the
-    chosen tables. Tables with the most columns of the condition come first.
+    """Choose tables for one model, one after another. Tables with the most columns of the condition are tried first. A table is
+    skipped if the model cannot contain it together with the tables chosen so far.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return the part of release.json on the series: the cost of each release, and the total cost for one person."""
+    """Return the part of release.json about the series: the cost of each release, and the total cost for one person."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -38,10 +38,10 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Return the part on the series for a bundle that is written again.
+    """Return the part about the series for a rewritten bundle.
 
-    A new erratum must correct the release that is written again, and no other release. If the release is itself an erratum, it
-    continues to correct the same earlier release.
+    A new erratum must correct the release that is being rewritten, and no other release. If this release is itself an erratum,
+    it continues to correct the same earlier release.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """Return sentences on the changes since the latest earlier year in the plan. They use estimates that both releases
-    state.
+    """Return sentences about the changes since the latest earlier year in the plan. The changes are computed from estimates
+    that both releases state.
     """
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:

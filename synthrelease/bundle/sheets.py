@@ -35,8 +35,9 @@ _SIGNS = re.compile(r"[`$\"\\\n]")  # Characters with a special meaning in a Sta
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return QUESTIONS.md by file name; empty if the folder has no estimates.csv. The content depends on release.json alone.
-    The questions are about one column, a pair of columns that was measured together, and a mean within groups.
+    """Return QUESTIONS.md by file name, or an empty dict if the folder has no estimates.csv. The content depends only on
+    release.json. The questions are about one column, about a pair of columns that was measured together, and about a mean
+    within groups.
     """
     if CSV not in document.files:
         return {}
@@ -157,8 +158,8 @@ AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about t
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return SIGN.md by file name; empty for a release from a version before 1.0.0. The content depends on release.json
-    alone.
+    """Return SIGN.md by file name, or an empty dict for a release from a version before 1.0.0. The content depends on
+    release.json alone.
     """
     if document.format == BEFORE:
         return {}
@@ -188,7 +189,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return, in one sentence, what a person who signs SIGN.md states about the release."""
+    """Return the sentence about the release that a person who signs SIGN.md confirms."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -239,7 +240,9 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion; None for other noise."""
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion, or None for
+    other noise.
+    """
     if criterion.one_noise is not None or criterion.sensitivity is None:
         return None
     return noise_deviation(float(criterion.sensitivity), Fraction(criterion.epsilon_exact))

@@ -42,7 +42,7 @@ class AcceptedRows:
     transformation : the map from atomic bins to released bins.
     columns : the columns with their released bins.
     rules : the plausibility rules for released rows, on these bins.
-    smallest : how often every released row occurs at least.
+    smallest : the smallest number of times that a released row can occur.
     bundle : the names of the files, and whether the files are marked as synthetic.
     """
 
@@ -68,7 +68,7 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """The columns of a file of released rows, and its rows in batches that are made on demand."""
+    """The columns and the rows of a file of released rows. The rows are made in batches, on demand."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]
@@ -104,7 +104,7 @@ def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches of roots: their keys, and for each root the index of its cell."""
+    """Yield batches of roots. Each batch has the keys of the roots and the index of the cell of each root."""
     done = 0
     for cells in table.cells_of_rows(_ROWS):
         yield np.arange(done + 1, done + len(cells) + 1), cells
@@ -215,7 +215,7 @@ def _numbers(values: np.ndarray, kind: Any) -> Any:
 
 
 def _texts(labels: Sequence[str]) -> Any:
-    """Return an Arrow array of texts without missing values. `pa.array` would import pandas."""
+    """Return an Arrow array of strings without missing values. `pa.array` would import pandas."""
     import pyarrow as pa
 
     encoded = [label.encode() for label in labels]

@@ -46,12 +46,12 @@ def verify_bundle(
     Parameters
     ----------
     folder : the bundle.
-    public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with it. A
-        key or a commitment that lies in one of the folders is refused.
+    public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with this
+        key. A key or a commitment that lies in one of the folders is refused.
     earlier : folders of other releases of the same register. The verification checks what this release states about them.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
-    documents : whether everything that follows from release.json and the table is written again and compared. Without `plan`
+    documents : whether all documents that follow from release.json and the table are written again and compared. Without `plan`
         and `documents`, only the checks that need nothing but the folder are run.
     trust : packages that the release used and whose code may run here. Each package must be installed in the version that
         release.json states. Checks that need another package end without a result.
@@ -128,7 +128,7 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return the names of the packages that the release used but that cannot run here.
+    """Return the names of the packages that the release used, but that are not available here.
 
     If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
     difference.

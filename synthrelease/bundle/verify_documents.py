@@ -81,7 +81,9 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return the reason why Parquet bytes cannot be compared on this machine; empty if a comparison is possible."""
+    """Return the reason why Parquet bytes cannot be compared on this machine, or an empty string if a comparison is
+    possible.
+    """
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
@@ -94,7 +96,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return a text that describes the first difference between two texts, with the contents of both at this position."""
+    """Return a phrase that describes the first difference between two contents, and shows both contents at this position."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))

@@ -56,7 +56,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
     Parameters
     ----------
     facts : the public facts, with the released table and the rules for private rows.
-    content : the content of measurements.json; empty if there is no such file.
+    content : the content of measurements.json, or empty if there is no such file.
     """
     answered = [part for part in document.criteria if part.answered]
     bounds = document.selection.bounds
@@ -93,7 +93,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
     Raises
     ------
-    ValueError : when the content has a wrong format.
+    ValueError : if the content has the wrong format.
     """
     from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
@@ -206,7 +206,7 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """Return the generator that measured the published tables, with its budget; None if no generator measured."""
+    """Return the generator that measured the published tables, with its budget, or None if no generator measured."""
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
     charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
@@ -270,7 +270,7 @@ _REACH = 25
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that every criterion was met, by itself or in the joint test, and that all statements about its value follow from
+    """Check that every criterion was met, separately or in the joint test, and that all statements about its value follow from
     public facts.
 
     If the value of a criterion was computed from measurements, it is computed again.

@@ -1,4 +1,4 @@
-"""Check the plan: compute everything that was fixed before the run again from the published specification."""
+"""Check the plan. Everything that was fixed before the run is computed again from the published specification."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
     """Yield problems with options that differ between release.json and the specification.
 
-    The specification may lack options that contain only texts for readers.
+    An option that contains only texts for readers may be absent from the specification.
     """
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
@@ -174,8 +174,8 @@ def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a text that shows how two values of one type differ. For a list, the text states its length; for a
-    table, its names.
+    """Return a description of a value that shows how it differs from another value of the same type: the length of a list, or
+    the names in a table.
     """
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")

@@ -71,12 +71,13 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Return the content of a commitment. No data are read. Only name, number and head of the ledger are read.
+    """Return the content of a commitment. No data are read. Of the ledger, only its name, its number of entries and its head
+    are read.
 
     Parameters
     ----------
     spec : the specification, restricted to the shortlist if one is given.
-    ledger : the ledger of the dataset; None if the commitment names no ledger.
+    ledger : the ledger of the dataset, or None if the commitment names no ledger.
 
     Raises
     ------
@@ -105,12 +106,12 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table and release.json. Also return the files that cannot be computed from these two: data files and
-    the specification.
+    """Return the released table, release.json, and the files that cannot be computed from these two: data files and the
+    specification.
 
     Parameters
     ----------
-    keep : function that stores each table of rows, which is made piece by piece.
+    keep : a function that stores each table of rows. Tables are made piece by piece.
     """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
@@ -142,8 +143,8 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return how often each released row occurs at least: the largest minimum count that the projection or a criterion
-    guarantees.
+    """Return the smallest number of times that a released row can occur: the largest minimum count that the projection or a
+    criterion guarantees.
     """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
@@ -166,7 +167,7 @@ def written(
     Parameters
     ----------
     sizes : lengths of the data files in bytes.
-    measured : the content of measurements.json; None if there is no such file.
+    measured : the content of measurements.json, or None if there is no such file.
     """
     dataset = Dataset.of(document, sizes)
     shared = OfAllLanguages.of(document, table)
@@ -240,7 +241,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
 
 def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the key that signs; None if no path is given. The key is read before anything is spent.
+    """Return the key that signs, or None if no path is given. The key is read before anything is spent.
 
     Raises
     ------
@@ -250,7 +251,7 @@ def signing_key(path: Path | None, password_file: Path | None) -> Ed25519Private
 
 
 def read_password(path: Path | None) -> bytes | None:
-    """Return the password, which is the first line of a file; None without a file.
+    """Return the password, which is the first line of a file, or None if no file is given.
 
     Raises
     ------
@@ -332,8 +333,8 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
     Parameters
     ----------
-    spends : whether the run charges a budget. If such a run is killed, only another run that spends removes its folder, because
-        only such a run tells of it (`killed_runs`).
+    spends : whether the run charges a budget. If such a run is killed, only another run that charges a budget removes its
+        folder, because only such a run reports the killed run (`killed_runs`).
 
     Raises
     ------
@@ -403,8 +404,8 @@ def killed_runs(folder: Path) -> Iterator[str]:
 
 
 def _remove_dead(workspace: Path, spends: bool) -> bool:
-    """Return whether the partial folder of a run that has ended is gone. The result is False if the run may still be active,
-    if synthrelease did not make the folder, or if the ended run was one that spends and this one is not.
+    """Remove the partial folder of a run that has ended, and return whether the folder is gone. The result is False if the run
+    may still be active, if synthrelease did not make the folder, or if the ended run charges a budget and this run does not.
     """
     lock, sure = _lock(workspace)
     try:
@@ -456,13 +457,15 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _marks(spends: bool) -> tuple[str, ...]:
-    """Return the texts in the partial folders that a run on this machine may remove. The last text marks its own folder."""
+    """Return the marks of the partial folders that a run on this machine may remove. The last mark is for the folder of the run
+    itself.
+    """
     mark = f"synthrelease on {platform.node()}\n"
     return (mark, f"{mark}spends\n") if spends else (mark,)
 
 
 def keep_space(workspace: Path, size: int) -> None:
-    """Reserve disk space in the partial folder until `give_back`, as far as the file system can.
+    """Reserve disk space in the partial folder until `give_back` is called, as far as the file system supports this.
 
     Parameters
     ----------
@@ -470,7 +473,7 @@ def keep_space(workspace: Path, size: int) -> None:
 
     Raises
     ------
-    OutputError : when there is less free space.
+    OutputError : if there is not enough free space.
     """
     free, problem = shutil.disk_usage(workspace).free, ""
     try:
@@ -586,7 +589,7 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
 
     Raises
     ------
-    OutputError : when something exists at `folder` by now, or the disk cannot be written to.
+    OutputError : if something exists at `folder` by now, or if the disk cannot be written to.
     """
     folder = check_free(folder)
     failed = partial("Cannot write the release {} ({}). The planned budget is spent.".format, folder)
@@ -626,7 +629,7 @@ def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[s
     Parameters
     ----------
     workspace : the folder of `taking`, if the name is already reserved. Otherwise this function reserves it.
-    failed : function that returns the message of an OutputError, given the reason why the disk cannot be written to.
+    failed : a function that returns the message of an OutputError, given the reason for which the disk cannot be written to.
     """
     problem = ""
     with nullcontext(workspace) if workspace is not None else taking(path) as inside:
@@ -645,7 +648,7 @@ def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[s
 
 
 def _give_name(temporary: Path, path: Path) -> None:
-    """Rename a complete file or folder. An existing file is not replaced, unless the file system has no hard links."""
+    """Rename a complete file or folder. An existing file is not replaced, except on file systems without hard links."""
     if temporary.is_dir():
         os.rename(temporary, path)
         return

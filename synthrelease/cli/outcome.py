@@ -1,4 +1,5 @@
-"""Print the result of a release at the terminal: what was made, where it is, what it cost, how good it is, and what to do next.
+"""Print the result of a release at the terminal: which files were made and where they are, what the release cost, how good it
+is, and what to do next.
 
 All printed facts are in release.json, which is public.
 """
@@ -190,8 +191,8 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences on the share of the rows that were excluded. If `of_persons`, the sentences are on the share of the
-    persons.
+    """Return sentences about the share of the rows that were excluded. If `of_persons` is True, the sentences are about the
+    share of the persons.
     """
     whole = "the persons in the file" if of_persons else "the file"
     text = f"Rules and missing or unexpected values excluded {excluded.share} of {whole} (estimated with noise)."

@@ -164,8 +164,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print the claimed privacy loss of each case and the largest loss that was found. Print which part of this loss is due to
-    noise, and which part is due to choices.
+    """Print, for each case, the claimed privacy loss and the largest loss that was found. Also print which part of this loss is
+    due to noise, and which part is due to choices.
     """
     from synthrelease.studio.audit.losses import installed
 
@@ -253,7 +253,7 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
 
 
 def _plain(bound: Bound) -> dict[str, Any]:
-    """Return a bound as a dict for JSON. An infinite limit is written as None."""
+    """Convert a bound to a dict for JSON. An infinite limit becomes None."""
     names = ("question", "kind", "answer", "low", "high", "unit", "confidence", "acceptance", "n_rows")
     return {name: getattr(bound, name) for name in names} | {
         "shares": list(bound.shares) if bound.kind == "count" else None,
@@ -398,7 +398,7 @@ def card(
 
 
 def print_outcomes(folder: Path) -> None:
-    """Print the result of each option of a written release, such as a calibration."""
+    """Print the messages about the options of a release, such as a calibration, after the release is written."""
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
@@ -420,7 +420,7 @@ def print_report(report: Report) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text in which escape codes replace the characters that cannot be printed."""
+    """Replace the characters of a string that cannot be printed by escape codes."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 

@@ -75,7 +75,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Return the column numbers of each printed table. On a narrow terminal, there are several tables, each with some of the
+    """Return the column numbers of each table to print. On a narrow terminal, several tables are printed, each with some of the
     criteria.
     """
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
@@ -235,7 +235,7 @@ def _accept_lost(config: Path, out: Path) -> None:
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return a sentence that says whether `release` will accept the shortlist of a rehearsal, and why not."""
+    """Return a sentence that says whether `release` will accept the shortlist of a rehearsal and, if not, why."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 

@@ -213,7 +213,7 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print the epsilon spent on the records of each piece, and the amount that counts against the limit."""
+    """Print the epsilon that was spent on the records of each piece, and the amount that counts towards the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -580,7 +580,7 @@ class Demonstration:
     dataset : name of the dataset in the ledger.
     limit, delta_limit : limits of the ledger.
     minutes : time limit of the rehearsal.
-    planned : number of rows for which the plan is shown; None if no plan is shown.
+    planned : the number of rows for which the plan is shown, or None if no plan is shown.
     questions : questions for `estimate`.
     queries : questions for `bound`, each with the condition of --given ("" for none).
     """

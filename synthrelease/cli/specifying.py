@@ -37,7 +37,7 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines of `plan` that say for which pairs of columns the released rows preserve the association, for a file of
+    """Yield the lines of `plan` which say for what pairs of columns the released rows preserve the association, if the file has
     `rows` rows.
     """
     from synthrelease.bundle.card import sentences, uses_in_words
@@ -345,7 +345,7 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
     """Return two results for each intended question: the half width, in rows, of the interval for the count that the answer
-    uses; and whether a reader may get no answer.
+    uses, and whether the noise may prevent an answer.
     """
     if not spec.questions:
         return []

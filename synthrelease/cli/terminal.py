@@ -75,7 +75,7 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return the upper end of the 95% interval for the probability that no table is accepted, in words. Return "" if this end
+    """Describe in words the upper end of the 95% interval for the probability that no table is accepted. Return "" if this end
     is not known.
     """
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
@@ -88,8 +88,8 @@ STOPPED = 1
 class _Terminal:
     """A console that prints with rich, which is loaded with the first printed line, because help and JSON do not need it.
 
-    Texts are printed literally: rich does not read [brackets] or :colons: in texts as markup. Hidden characters, which could
-    reverse a line or hide in a name, are shown as their codes.
+    Strings are printed literally: rich does not treat [brackets] or :colons: as markup. Hidden characters, which could reverse
+    a line or disguise a name, are shown as their codes.
     """
 
     def __init__(self, stderr: bool) -> None:
@@ -115,7 +115,7 @@ class _Terminal:
             self.print(f"- {text}")
 
     def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
-        """Print a table. `how` has further arguments for the class `Table` of rich."""
+        """Print a table. `how` contains further arguments for the class `Table` of rich."""
         from rich.table import Table
 
         table = Table(*headings, **how)
@@ -296,7 +296,7 @@ def refusals(spec: Any) -> dict[str, list[str]]:
 
 
 def refusals_in_words(spec: Any) -> list[str]:
-    """Return a warning about what "error" reveals about a file, as a list; the list is empty if no column has this setting."""
+    """Return a list with a warning about what "error" reveals about a file. The list is empty if no column has this setting."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     warning = (
         f"Epsilon does not cover {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. So "
@@ -317,7 +317,9 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Return sentences about the persons named in the files: who stated limits, who agreed to thresholds, and who signed."""
+    """Return sentences about the persons named in the files: those who stated limits, those who agreed to thresholds, and those
+    who signed.
+    """
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Sources of the limits: {'; '.join(limits)}."] if limits else []

@@ -34,7 +34,7 @@ def of_document(document: ReleaseDocument) -> Associations | None:
 
 
 def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the file associations.csv by its name; empty if the associations are unknown.
+    """Return the file associations.csv by its name, or an empty dict if the associations are unknown.
 
     The file has a line for every pair of columns, and for every triple whose joint association the rows preserve.
     """

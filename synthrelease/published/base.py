@@ -140,7 +140,7 @@ class Files(Mapping[str, bytes]):
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
-        """Return the size of a file in bytes; 0 if there is no such file."""
+        """Return the size of a file in bytes, or 0 if there is no such file."""
         content = self.content(name)
         return len(content) if isinstance(content, bytes) else content.size
 
@@ -154,7 +154,7 @@ class Files(Mapping[str, bytes]):
         return self._digests[name]
 
     def holds(self, name: str, pieces: Iterable[bytes]) -> bool:
-        """Return whether a file has exactly these bytes. The comparison ends at the first block that differs."""
+        """Return whether a file contains exactly these bytes. The comparison stops at the first block that differs."""
         with opened(self.content(name)) as file:
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
@@ -194,7 +194,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Return a text after a check that the text is a fraction of at least 0 in lowest terms, as `str(Fraction)` writes it.
+    """Check that a string is a fraction of at least 0 in lowest terms, in the form of `str(Fraction)`, and return it.
 
     Raises
     ------
@@ -237,13 +237,13 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Return a part whose fields have the values of the attributes with the same names. `others` overrides values.
+        """Return a part whose fields have the values of the attributes with the same names. Values in `others` take precedence.
 
-        Fractions become exact texts (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
+        Fractions become exact strings (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
 
         Raises
         ------
-        AttributeError : when the value does not have a field. So no field keeps its default value by mistake.
+        AttributeError : if the value has no attribute for one of the fields. So no field keeps its default value by mistake.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():
@@ -254,8 +254,8 @@ class Part(BaseModel):
     def value_of(self, kind: type[Value], **others: Any) -> Value:
         """Return the value (of a data class) from which `like` made this part, without the excluded fields.
 
-        Texts that represent exact numbers become fractions, lists become tuples, and numbers become floats if the data class
-        has floats.
+        Strings that represent exact numbers become fractions, lists become tuples, and numbers become floats where the data
+        class has floats.
         """
         makes: dict[str, Callable[[Any], Any]] = {"Fraction": Fraction, "float": float, "tuple": tuple}
         fields: dict[str, Any] = {}
@@ -316,7 +316,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
 
     Raises
     ------
-    SigningError : when the file holds no such key.
+    SigningError : if the file contains no Ed25519 public key.
     """
     key = parse_public_key(key_file(path))
     if key is None:
@@ -399,7 +399,7 @@ def checksum_file(contents: Mapping[str, bytes]) -> bytes:
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:
-    """Return checksums by file name; None if the content is not in the form of SHA256SUMS."""
+    """Return checksums by file name, or None if the content is not in the form of SHA256SUMS."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
     checksums = {match[2]: match[1] for match in matches if match}

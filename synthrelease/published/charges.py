@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta in two forms: as numbers, rounded up, and as exact fractions."""
+    """Return epsilon and delta in two forms: as numbers that are rounded up, and as exact fractions."""
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
@@ -88,9 +88,11 @@ class DomainPart(Part):
     ----------
     way : how the number of rows that the release used was determined: "whole", "counted", "stated" or "exact"
         (`privacy.charges.RowsRule`). The name of this field in the file is "rows".
-    file_rows : number of rows in the private file; None if the number of kept rows is published instead ("exact").
+    file_rows : number of rows in the private file, or None if the number of rows that the rules keep is published instead
+        ("exact").
     margin, shortfall : for a counted number, the margin that was subtracted from the noisy count. `shortfall` bounds the
-        probability that the result still exceeds the number of kept rows. If it does, public rows complete the table.
+        probability that the result still exceeds the number of rows that the rules keep. If it does, public rows complete the
+        table.
     missing_values : the strings that count as missing values.
     persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times the
         largest number of rows of a person (`records` in the guarantee for a person). The number of rows in the file is not
@@ -208,7 +210,7 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Return the individual mechanisms below this node; the node itself if it has no parts."""
+        """Return the individual mechanisms below this node, or the node itself if it has no parts."""
         return (node for node in self.nodes() if not node.parts)
 
 
@@ -266,7 +268,7 @@ class CriterionPart(Part):
     best, worst : the range of exact criterion values; worst is null if there is no bound.
     decides : whether this noisy criterion value was compared with its threshold to accept or reject the round.
     parameters : all other settings in the acceptance file.
-    one_noise : the noise that this criterion value shares with other criterion values; absent if the noise is separate.
+    one_noise : the noise that this criterion value shares with other criterion values, or absent if the noise is separate.
         `epsilon` is then this criterion's share of the cost.
     """
 
@@ -290,7 +292,7 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The noise that the criterion value shares with other criterion values; None if the noise is separate."""
+        """The noise that the criterion value shares with other criterion values, or None if the noise is separate."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
@@ -301,7 +303,7 @@ class CriterionPart(Part):
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """Return the criterion as an object; None for a kind that this installation does not know.
+        """Return the criterion as an object, or None for a kind that this installation does not know.
 
         Raises
         ------

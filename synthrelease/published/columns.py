@@ -82,15 +82,16 @@ class ColumnPart(Part):
     missing, outside : how a row is treated if its value is missing or outside the bounds. "drop" excludes the row, "clip" moves
         the value to the nearest bound, and "error" refuses the file. With "bin", missing values or unlisted strings have their
         own bin.
-    outside_label : the category of unlisted strings; empty without such a category.
-    characters : how many characters at the beginning of a text are looked up in `texts`; null for the whole text.
-    minus : if the value is the number of days between two dates, the column of the private file with the date that is
-        subtracted. With the part "year", the value is the number of completed years.
-    date_format, minus_format : the format of the dates, if it is not yyyy-mm-dd; and the format of the dates in `minus`, if it
-        differs from `date_format`.
+    outside_label : the category of unlisted strings, or empty if the column has no such category.
+    characters : the number of characters at the beginning of a string that are looked up in `texts`, or null for the whole
+        string.
+    minus : for a number of days between two dates, the column of the private file with the date that is subtracted. With the
+        part "year", the value is the number of completed years instead.
+    date_format, minus_format : the format of the dates, if it is not yyyy-mm-dd. `minus_format` is the format of the dates in
+        `minus`, if it differs from `date_format`.
     missing_values : strings that mean a missing value in this column, in addition to the strings for the whole file.
-    texts : for each category, the texts of the file that it stands for.
-    step : step of the grid to which the exact values of rows were rounded; absent if no criterion uses exact values.
+    texts : for each category, the strings in the file that mean this category.
+    step : step of the grid to which the exact values of rows were rounded, or absent if no criterion uses exact values.
     """
 
     name: str
@@ -158,7 +159,7 @@ class ColumnPart(Part):
 
 
 def _texts(column: Column) -> dict[str, list[str]]:
-    """Return, for each category, the texts of the file that it stands for."""
+    """Return, for each category, the strings in the file that mean this category."""
     texts: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
         texts[column.atoms.labels[index]].append(text)

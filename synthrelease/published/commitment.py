@@ -104,9 +104,9 @@ class CommitmentPart(Part):
     specification : the digest of specification.json. This file is the canonical text of the two files of the steward, with the
         shortlist.
     program : the version of synthrelease.
-    ledger : the state of the ledger; null if no ledger was named.
+    ledger : the state of the ledger, or null if no ledger was named.
     charges, selection, criteria : the planned charges, selection and criteria.
-    years : the plan over years; absent without a plan. With a plan, the commitment fixes names, kinds and thresholds of
+    years : the plan over years, or absent if there is no plan. With a plan, the commitment fixes names, kinds and thresholds of
         criteria for every year. It fixes all other fields for the release of `year` (the second release of this year if
         `again`).
     """

@@ -72,7 +72,7 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """Which facts are published exactly: their paths in release.json, grouped by the source of the fact.
+    """The facts that are published exactly: their paths in release.json, grouped by the source of the fact.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """For options that also have texts for readers, return those settings that were fixed before the run."""
+        """Return, for options that also contain texts for readers, the settings that were fixed before the run."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
@@ -287,8 +287,8 @@ class ReleaseDocument(Part):
 
     @property
     def figures_about(self) -> str:
-        """Return the piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all
-        rows.
+        """Return a phrase that names the part of the rows that the criterion values describe, or an empty string if they
+        describe all rows.
         """
         if self.partition is not None:
             return "a random piece of the rows ([partition])"
@@ -296,12 +296,14 @@ class ReleaseDocument(Part):
 
     @property
     def ledger_note(self) -> str:
-        """Return the text that follows the name and the cost in the ledger, after a comma; empty if nothing follows."""
+        """Return the text that follows the name and the cost in the ledger, after a comma, or an empty string if nothing
+        follows.
+        """
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
     def divided_rows(self) -> int | None:
-        """Number of rows that were divided at random into parts; None if rows were not divided."""
+        """Number of rows that were divided at random into parts, or None if rows were not divided."""
         return None if self.partition is None else self.partition.rows
 
     @property
@@ -325,12 +327,14 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return the assignment of columns to roots and to their members; None without members."""
+        """Return the assignment of columns to roots and to their members, or None if there are no members."""
         return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that are functions of other columns in every row. Each entry names the column and these other columns."""
+        """Columns whose value is determined by other columns in every row. Each entry names the column and these
+        other columns.
+        """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
@@ -349,7 +353,7 @@ class ReleaseDocument(Part):
 
     @property
     def measured_bins(self) -> int:
-        """Largest number of binnings on which shared measurements could have been released; 1 if each round measures."""
+        """Largest number of binnings on which shared measurements could have been released, or 1 if each round measures."""
         selection = self.selection
         if not selection.shared_measurements:
             return 1
@@ -406,7 +410,7 @@ class ReleaseDocument(Part):
 
     @property
     def minimum_count(self) -> int:
-        """Return how often each row occurs at least, as the projection and the criteria promise."""
+        """Return the smallest number of times that a row can occur, as the projection and the criteria guarantee."""
         from synthrelease.generators.projections import published_projection
 
         projection = published_projection(self.configuration.get("projection", {}))

@@ -90,25 +90,26 @@ class PublishedRelease:
     parameters : the settings of each criterion, without name, kind, threshold and epsilon.
     groups : the groups of bins that criteria compare, by column.
     codes : (n_rows, n_columns) index of the bin of every row, in every column.
-    measurements : the noisy tables from which the rows were made; None if they are not published.
+    measurements : the noisy tables from which the rows were made, or None if they are not published.
     measured : whether limits on errors follow from published noisy tables. No limits follow if the number of measurements had
         no upper bound.
     intended : the questions that the release is meant to answer.
     weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` returns the rows
         without them.
-    divided_rows : number of rows of the private file that were divided at random into pieces; None if the rows were not
+    divided_rows : number of rows of the private file that were divided at random into pieces, or None if the rows were not
         divided.
-    figures_about : the piece of the rows that the criterion values describe, as part of a sentence; empty if they describe all
+    figures_about : a phrase that names the part of the rows that the criterion values describe, or empty if they describe all
         rows.
-    estimates : answers to the intended questions from the noisy tables, with intervals; None if no noisy tables are published.
-    models : sums that were measured to answer stated questions, and the answers; None if there are no such questions.
+    estimates : answers to the intended questions from the noisy tables, with intervals, or None if no noisy tables are
+        published.
+    models : sums that were measured to answer stated questions, and the answers, or None if there are no such questions.
     not_a_sample : the reasons in release.json why the rows are no simple random sample of a population.
-    design : the survey design of the private file; None if the release states none.
+    design : the survey design of the private file, or None if the release states none.
     population : the size of the population of which the private file is a simple random sample, if the release states this
         size.
     linked : the assignment of columns to roots and to members, if each row is a root with all its members; None otherwise.
-    functions : columns that are functions of other columns in every row, each with these other columns. For example,
-        municipality determines region.
+    functions : columns whose value is determined by other columns in every row, each with these other columns. For example, the
+        municipality determines the region.
 
     Examples
     --------
@@ -174,7 +175,7 @@ class PublishedRelease:
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) representative values of the weight classes of the rows; None if the release names no design
+        """Return the (n_rows,) representative values of the weight classes of the rows, or None if the release names no design
         weight.
         """
         if self.design is None or self.design.weight is None:
@@ -216,7 +217,7 @@ class PublishedRelease:
 
         Raises
         ------
-        InputError : for unknown names, or another number of columns.
+        InputError : if a name is unknown, or if the number of columns is not 2 or 3.
 
         Examples
         --------
@@ -281,7 +282,7 @@ class PublishedRelease:
 
         Parameters
         ----------
-        numbers : whether to return representative values instead of labels, in the columns in which every bin has one; NaN
+        numbers : if True, a column in which every bin has a representative value contains these values instead of labels. NaN
             means a missing value. The mean of these numbers is not the mean of the exact values in the file.
 
         Raises
@@ -319,7 +320,7 @@ def public_facts(loaded: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return the criterion with this index; None if this installation does not know the kind of the criterion.
+    """Return the criterion with this index, or None if this installation does not know the kind of the criterion.
 
     Raises
     ------
@@ -440,7 +441,7 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Return the content of measurements.json on the released bins, with columns in the order of the release; None if the
+    """Return the content of measurements.json on the released bins, with columns in the order of the release, or None if the
     folder has no such file.
     """
     if NAME not in document.files or not path.is_file():
@@ -500,7 +501,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
 
 def _on_disk(path: Path) -> Content:
-    """Return the content of a file of rows, without the byte order mark that Windows editors add.
+    """Return the content of a file that contains rows, without the byte order mark that Windows editors add.
 
     Raises
     ------

@@ -48,7 +48,7 @@ NotSample = Literal["design weights", "calibration to totals", "several rows of 
 
 
 class RatioPart(Part):
-    """The estimated ratio of two shares; null if the noise cannot exclude a denominator of 0."""
+    """The estimated ratio of two shares, or null if the noise cannot exclude a denominator of 0."""
 
     name: str
     estimate: Number | None
@@ -69,8 +69,10 @@ class IntendedEstimatePart(Part):
     ----------
     question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a question
         about a share. Its estimate and its interval are then the share times the number of rows that the rules keep.
-    estimate : null if the statistic is not estimable, or the number of kept rows is unknown.
-    low, high : the interval for the kept rows of the file, by exact values, with six digits; null for an open end.
+    estimate : the estimate. It is null if the statistic is not estimable, or if the number of rows that the rules keep is
+        unknown.
+    low, high : the interval for the rows of the file that the rules keep, by exact values, with six digits. An open end is
+        null.
     binned_low, binned_high : the interval for the mean of representative values. `estimate` is an estimate of this mean.
         Absent if representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
@@ -147,7 +149,7 @@ class EstimatesPart(Part):
     ----------
     level : the confidence of each interval on its own.
     together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
-    intended : an estimate for each question that the release is meant to answer, in the order of the questions; null if the
+    intended : an estimate for each question that the release is meant to answer, in the order of the questions, or null if the
         question cannot be answered from a noisy table.
     errors : half of the width, in rows, of the widest interval of the counts in estimates.csv, by column or pair of columns
         ("a:b"). A true error may be larger, because one interval in twenty may miss its true value. Absent if there is no
@@ -203,7 +205,7 @@ class MeasuredTablePart(Part):
 
         Raises
         ------
-        Unexpected : when the table has no cost.
+        Unexpected : if the table does not state exactly one cost above 0, of the right kind.
         """
         cost = self.epsilon if self.kind.cost == "epsilon" else self.rho
         if cost is None or None not in (self.epsilon, self.rho) or not Fraction(cost) > 0:
@@ -255,7 +257,7 @@ class PublishedMeasurement:
         bins are added up.
     cells : the number of noisy counts that were added up for each entry of `values`.
     cost : the cost of the table. The cost is an epsilon, or a rho if the noise is Gaussian.
-    law : the name of the distribution of the noise.
+    law : the name of the noise distribution.
     """
 
     columns: tuple[str, ...]
@@ -280,7 +282,7 @@ class PublishedSum:
     ----------
     name : the formula of the scores in the configuration.
     columns : names of the columns of the table, in the order of the release.
-    steps : whole numbers with one axis per column. Each number is what a row in this released cell adds to the sum.
+    steps : whole numbers with one axis per column: the contribution of a row in each released cell to the sum.
     value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared noise.
     sensitivity : difference between the highest and the lowest step of a measured cell.
     together : number of sums that share one noise vector, including this sum.
@@ -300,7 +302,8 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
     Raises
     ------
-    Unexpected : for the first content that `synthrelease release` would not write. The error names the place of this content.
+    Unexpected : if the file contains something that `synthrelease release` would not write. The error names the first such
+        place.
     """
     try:
         check_format(content, (FORMAT,))
@@ -362,7 +365,7 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
-    """Return a measured table, added up to the released bins.
+    """Return a measured table, with its counts added up to the released bins.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class ModelTermPart(Part):
     Attributes
     ----------
     low, high : the interval for the rows of the file that the rules keep.
-    population_low, population_high : the interval for a population; absent if the rows are no sample of a population.
+    population_low, population_high : the interval for a population, or absent if the rows are no sample of a population.
     """
 
     name: str

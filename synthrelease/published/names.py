@@ -32,10 +32,10 @@ class FurtherNames:
 
     Attributes
     ----------
-    words : the purpose of each file in one line, by the plain name of the file.
-    with_rows : by the entry of the list, the format of the files with rows. The checksums of these files are in release.json.
-    documents : by the entry of the list, the files that follow from release.json and the table.
-    packages : the library that writes the files, by the entry of the list.
+    words : the purpose of each file, in one line. The keys are the file names.
+    with_rows : for each entry of the list, the format of the files with rows. The checksums of these files are in release.json.
+    documents : for each entry of the list, the files that can be computed from release.json and the table.
+    packages : for each entry of the list, the library that writes the files.
     extra : the optional dependency group ("extra") of synthrelease that installs these libraries.
     """
 
@@ -96,7 +96,7 @@ def namings() -> Mapping[str, FurtherNames]:
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the format of a file with rows that a list in [bundle] asks for; None for a file that no list asks for."""
+    """Return the format of a file with rows that a list in [bundle] asks for, or None for a file that no list asks for."""
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 

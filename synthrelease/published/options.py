@@ -105,7 +105,7 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """A sentence that says that the release does not use the rows in other pieces."""
+        """A sentence which says that the release does not use the rows of the other pieces."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
@@ -131,10 +131,10 @@ class MembersPart(Part):
     most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
     more : how roots with more than `most` members are treated. "first" keeps the first members, and "drop" excludes the root.
     order, reference : the columns of the file that order the members, and the column and text that mark the first member.
-    columns : columns of a member. In `schema`, the column NAME is NAME_1 for the first member, NAME_2 for the second member,
-        and so on.
+    columns : the columns of a member. In `schema`, the column NAME appears as NAME_1 for the first member, NAME_2 for the
+        second member, and so on.
     whole : columns in which every member has a value.
-    missing_keys : texts in the private file's column of the key that mean "no key".
+    missing_keys : strings in the key column of the private file that mean "no key".
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "members"),)
@@ -189,7 +189,7 @@ class MarginPart(Part):
 
     Attributes
     ----------
-    groups : the groups of each column, in the order of `columns`. Groups that stand next to each other are neighbours.
+    groups : the groups of each column, in the order of `columns`. Consecutive groups in this list are neighbours.
     totals : the total of each combination. The group of the last column changes fastest.
     """
 
@@ -230,11 +230,11 @@ class CalibrationPart(Part):
     Attributes
     ----------
     source : the publication of the totals.
-    start : the column whose representative values are the initial weights; null if all weights start equal.
+    start : the column whose representative values are the initial weights, or null if all weights start equal.
     floor, cap : smallest and largest weight, as multiples of the mean weight.
     margins : the totals. If there are none, the weights are the representative values of `start`.
-    weights : the result; null if the margins could not be met. The table then has no column of weights, and `failed` gives the
-        reason.
+    weights : the result, or null if the margins could not be met. The table then has no column of weights, and `failed` gives
+        the reason.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("published_figures", "calibration.margins"),)
@@ -256,7 +256,7 @@ class CalibrationPart(Part):
 
     @property
     def beyond(self) -> str:
-        """Return, as part of a sentence, the statement about the totals that nobody can check from the bundle."""
+        """Return a phrase that states what nobody can check about the totals from the bundle."""
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published as stated ({self.source})"
@@ -407,14 +407,14 @@ class EarlierPart(Part):
     ----------
     digest : the SHA-256 checksum of the release.json of this earlier release.
     epsilon_exact, delta_exact : the cost of this earlier release for one record.
-    person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person; null if the release promised
+    person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person, or null if the release promised
         nothing to a person.
     corrects : the digest of the release that this release replaced, if it is an erratum. An erratum spends no budget.
     changed : how bins and rules changed from the earlier to the present release, one sentence for each change.
     year, again : the year of this release in the plan over years, and whether it was the second run of this year. Absent
         without a plan; `again` is absent if false.
     estimated : with a plan over years, those estimates of this earlier release whose columns have the same bins in the present
-        release; absent if there are none.
+        release, or absent if there are none.
     """
 
     title: str
@@ -450,7 +450,7 @@ class SeriesPart(Part):
     total_epsilon_exact, total_delta_exact : the total loss of a person with records in all releases, including this release
         (theory 1.1, sequential composition). Both totals are null if one of the releases promises nothing to a person. An
         erratum and the release that it corrects count as one release.
-    years : the plan over years; absent without such a plan.
+    years : the plan over years, or absent if there is no such plan.
     """
 
     beyond: ClassVar[str] = "that release.json names all releases of the same register"
@@ -463,7 +463,7 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return those facts about the plan over years that were fixed before the run; None if there is no plan."""
+        """Return those facts about the plan over years that were fixed before the run, or None if there is no plan."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
@@ -540,7 +540,7 @@ class DesignPart(Part):
 
     Attributes
     ----------
-    weight : the column of the table with the design weight; null without weights.
+    weight : the column of the table with the design weight, or null if the table has no weights.
     strata, clusters : columns of the private file. No column of the table shows the cluster of a row.
     groups : the column of the table with the random groups of clusters, if the design uses such groups.
     effect : the design effects that `source` states: one effect for all columns, or one effect for each of some columns.
@@ -565,7 +565,7 @@ class DesignPart(Part):
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect of some columns; None if one of the columns has no stated effect."""
+        """Return the largest stated design effect of some columns, or None if one of the columns has no stated effect."""
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
@@ -575,11 +575,12 @@ class ImputationPart(Part):
 
     Attributes
     ----------
-    donors : how many donor rows must agree with a row. If fewer rows agree, the last columns of `match` are dropped.
+    donors : the number of donor rows that must agree with a row. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
     rows : number of released rows in which a value is missing although the rules do not require a missing value.
-    smallest : how many rows get the values of one donor at least. So each row of a copy occurs at least this number of times.
-    failed : reason why there are no copies; empty if there are copies.
+    smallest : the smallest number of rows that get the values of one donor. So each row of a copy occurs at least this number
+        of times.
+    failed : reason why there are no copies, or empty if there are copies.
     """
 
     beyond: ClassVar[str] = "that donors were drawn at random for the complete copies"
@@ -596,7 +597,7 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of the bin of missing values; None for a column without such a bin."""
+    """Return, for each column, the index of the bin of missing values, or None for a column without such a bin."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
@@ -642,7 +643,7 @@ class LevelPart(Part):
 
 
 class GeographyPart(Part):
-    """Nested areas: each smallest area lies in one area of every level above.
+    """Nested areas: each smallest area lies in exactly one area of each higher level.
 
     Attributes
     ----------
@@ -660,7 +661,7 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that are functions of other columns: an area determines the area of the level above."""
+        """Return the columns that are determined by other columns: an area determines the area of the next higher level."""
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
 
@@ -682,7 +683,7 @@ class MarksPart(Part):
 
     Attributes
     ----------
-    groups : one entry for each such column.
+    groups : one entry for each column that summarises indicators.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "marks"),)
@@ -696,7 +697,7 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that are functions of other columns: the column of a group is a function of its columns of
-        indicators.
+        """Return the columns that are determined by other columns: the indicators of a group determine the column that
+        summarises them.
         """
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

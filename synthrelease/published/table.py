@@ -51,8 +51,9 @@ class TableShape:
         bins have an order.
     weighted : whether a column of weights follows the other columns.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : the assignment of columns to roots and to their members, which have two separate files; None without members.
-    key : name of the key column, which comes first; empty without such a column.
+    linked : the assignment of columns to roots and to their members, which have two separate files, or None if there are no
+        members.
+    key : name of the key column, which comes first, or empty if the table has no key column.
     """
 
     names: tuple[str, ...]
@@ -87,8 +88,8 @@ class RowsBatch:
     Attributes
     ----------
     bins : (n_rows,) bin indices of each column, in the smallest sufficient integer type.
-    weights : (n_rows,) weights of the rows; None for a table without weights.
-    keys : (n_rows,) for each row, the number of its root; empty for a table without members.
+    weights : (n_rows,) weights of the rows, or None for a table without weights.
+    keys : (n_rows,) for each row, the number of its root, or empty for a table without members.
     """
 
     bins: list[np.ndarray]
@@ -121,7 +122,7 @@ def written(fields: Sequence[str]) -> bytes:
 
 
 class LabelledBins:
-    """Convert labels to bin indices, for a column that Arrow stores as a dictionary of texts in any order."""
+    """Convert labels to bin indices, for a column that Arrow stores as a dictionary of strings in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -264,8 +265,8 @@ class TableFile:
     Attributes
     ----------
     stem : the file name without its ending.
-    key : name of the key column of whole numbers, which comes first; empty without such a column.
-    columns : those columns of the schema that the table contains, with their names in this table. For members, these are the
+    key : name of the key column of whole numbers, which comes first, or empty if the table has no key column.
+    columns : the columns of the schema that the table contains, with their names in this table. For members, these are the
         columns of the first member.
     of_members : whether the rows of this table are members.
     """
@@ -334,13 +335,15 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return, for each column of members, the indices of its columns in the wide row, one for each slot."""
+    """Return, for each column of members, the indices of its columns in a row that contains a root with all its members: one
+    index for the first member, one for the second, and so on.
+    """
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield one batch with the wide rows of all roots. The function reads both files.
+    """Read both files, and yield one batch in which each row contains a root with all its members.
 
     Raises
     ------
@@ -381,9 +384,9 @@ class ReleasedTable:
 
     Attributes
     ----------
-    weights : (n_cells,) weight of a row in each cell, in the order of the cells; None for a table without weights.
+    weights : (n_cells,) weight of a row in each cell, in the order of the cells, or None for a table without weights.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : the assignment of columns to roots and to their members; None without members.
+    linked : the assignment of columns to roots and to their members, or None if there are no members.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -441,7 +444,7 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return the rows of members; None for a table without members."""
+        """Return the rows of members, or None for a table without members."""
         linked = self.linked
         if linked is None:
             return None
@@ -468,7 +471,9 @@ class ReleasedTable:
         return self.counts.margins()
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """Return the (n_bins of left, n_bins of right) counts of two columns. The index `left` is below the index `right`."""
+        """Return the (n_bins of left, n_bins of right) counts of two columns. The index `left` must be smaller than the index
+        `right`.
+        """
         return self.counts.marginal((left, right))
 
 
@@ -513,7 +518,7 @@ def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Ite
 
 
 def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
-    """Return the table of these rows, as counts.
+    """Count these rows by cell, and return them as a table.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class PrivatePieces:
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the pieces with new meters. The meter of a piece allows the charges that read this piece."""
+        """Return the pieces with new meters. The meter of each piece allows only the charges for which this piece is read."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
@@ -81,7 +81,7 @@ def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequenc
 
     Raises
     ------
-    InputError : for a table of fewer than two rows (this number is public).
+    InputError : if the table has fewer than two rows (the number of rows is public).
 
     Privacy
     -------
@@ -160,7 +160,7 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
 
 
 def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return, as an (n_bins,) array, an atomic bin of each released bin.
+    """Return an (n_bins,) array with the first atomic bin inside each released bin.
 
     Raises
     ------
@@ -202,11 +202,11 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
     Parameters
     ----------
     n : the public number of rows.
-    spent : whether the budget was reserved, which the message states.
+    spent : whether the budget has already been reserved. The message says so.
 
     Raises
     ------
-    BudgetError : for too many rows.
+    BudgetError : if there are too many rows.
     """
     for part, most in spec.row_limits():
         if n > most:
@@ -222,8 +222,8 @@ class Prepared:
     ----------
     fitted : results that criteria fitted once.
     priors : public tables over atomic cells from which generators start, by their name in the configuration.
-    measured : shared measurements on the common bins of all configurations; None if every round makes its own measurements.
-    kept : cache of the models that this process fitted to the measurements.
+    measured : shared measurements on the common bins of all configurations, or None if every round makes its own measurements.
+    kept : a cache of the models that this process has fitted to the measurements.
     """
 
     fitted: Fitted
@@ -234,7 +234,7 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate, and whether it is accepted, decided by noisy scores or by a joint test. With a joint test, criterion values
+    """A candidate, and whether it is accepted. Noisy scores or a joint test decide this. With a joint test, criterion values
     are computed only after acceptance.
     """
 

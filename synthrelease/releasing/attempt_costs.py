@@ -1,9 +1,9 @@
-"""Estimate, before a run, how much time and memory it needs, and whether it can succeed. The estimate uses only settings and
-public sizes.
+"""Estimate the time and memory that a run will need, and whether it can succeed. The estimate uses only settings and public
+sizes.
 
 The classes of generators and criteria have the formulas. The constants in the formulas were measured on one machine
-(docs/appendix/benchmarks.md, `tests.benchmarks.width`). These estimates are rough: on other machines, with other libraries or
-data, a run may need several times as much, or a fraction.
+(docs/appendix/benchmarks.md, `tests.benchmarks.width`). These estimates are rough. On other machines, or with other libraries
+or data, a run may need several times as much, or only a fraction.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class AttemptCost:
     configurations : number of configurations of the family. Each combination of hyperparameters counts as one configuration.
     seconds : time on one core.
     megabytes : peak memory of the whole process.
-    grows : a text that says with which sizes the cost grows.
+    grows : a phrase that says with which sizes the cost grows.
     """
 
     family: str
@@ -149,7 +149,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
     Parameters
     ----------
-    before, after : peak megabytes of this process before and after the attempts; None if the system does not state them.
+    before, after : peak megabytes of this process before and after the attempts, or None if the system does not state them.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
 
 def megabytes_in_use() -> int | None:
-    """Return the peak memory of this process so far in megabytes; None on Windows."""
+    """Return the peak memory of this process so far in megabytes, or None on Windows."""
     try:
         import resource
     except ImportError:
@@ -178,7 +178,7 @@ def megabytes_in_use() -> int | None:
 
 
 def machine_megabytes() -> int | None:
-    """Return the memory of this machine in megabytes; None if the system does not state it (Windows)."""
+    """Return the memory of this machine in megabytes, or None if the system does not state it (Windows)."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (AttributeError, ValueError, OSError):
@@ -189,7 +189,7 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that say little about a table made from a file with `rows` rows, each with the reason."""
+    """Return the criteria that would reveal little about a table made from a file with `rows` rows, each with the reason."""
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
     unanswered = [
@@ -203,7 +203,8 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
 
 
 def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Refuse criteria that no table with the number of rows of the file can meet. `plan` and `release` make the same check.
+    """Raise an error if a criterion cannot be met by any table with the same number of rows as the file. `plan` and `release`
+    make the same check.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Make whole attempts on a made-up table before the charge, so that a run that must fail costs nothing.
+"""Make complete attempts on a made-up table before the budget is charged, so that a run that is bound to fail costs nothing.
 
 Every generator family is tried in its largest configuration. The smallest configuration of the family is also tried, if it is
 at most a quarter as large as the largest, or if it takes more work. The attempts run the code of a release: one-off fits, the
@@ -91,7 +91,8 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
     Raises
     ------
-    SpecError : when an attempt ends with an error (the message has the configuration and the place), or no row is plausible.
+    SpecError : if an attempt ends with an error (the message names the configuration and the place), or if the rules allow no
+        row.
     ResourceError : when the attempts do not fit into the memory of this machine.
     """
     table, before = made_up(spec), megabytes_in_use()
@@ -173,7 +174,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its pieces, with the interface of private counts. The rows are the same at every call."""
+    """Return the made-up table, or its pieces, with the interface of private counts. Every call returns the same rows."""
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
@@ -181,7 +182,7 @@ def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -
 
 
 def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
-    """Return the rows for the generator and the rows for the criteria; a single table if these are the same."""
+    """Return the rows for the generator and the rows for the criteria, or a single table if these are the same."""
     if spec.options.partition is None:
         return (table,)
     return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))

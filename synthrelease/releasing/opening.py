@@ -78,15 +78,15 @@ _MOST_BYTES = 4 * MAX_HEADER
 
 
 class _GoesOn(Exception):
-    """Signals that the header does not end in its first line."""
+    """Signal that the header does not end in its first line."""
 
 
 def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
-    """Return whether a row follows the header; None if the program does not know.
+    """Return whether a row follows the header, or None if this cannot be determined.
 
     Raises
     ------
-    InputError : for a header that does not fit, and a gzip file that is cut off or damaged.
+    InputError : if the header does not fit, or if a gzip file is incomplete or damaged.
     """
     problem = ""
     try:
@@ -137,7 +137,7 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield this line. If the reader asks for another line, raise an error."""
+    """Yield this line. Raise an error if the reader asks for a second line."""
     yield line
     raise _GoesOn
 
@@ -196,7 +196,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
-    """Return, for each file, whether the file has a row; None if the program does not know."""
+    """Return, for each file, whether the file has a row, or None if this cannot be determined."""
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
@@ -248,7 +248,7 @@ def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) 
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """Return the names of the columns, in order, for formats that declare them; None for CSV.
+    """Return the names of the columns, in order, for formats that declare them, or None for CSV.
 
     Raises
     ------
@@ -272,11 +272,11 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Return the properties that a file declares; None for CSV, because CSV files declare no properties.
+    """Return the properties that a file declares, or None for CSV, because CSV files declare no properties.
 
     Raises
     ------
-    InputError : for a file that is cut off or damaged.
+    InputError : if the file is incomplete or damaged.
     """
     kind, problem = format_of(file, start), ""
     try:

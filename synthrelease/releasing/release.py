@@ -1,5 +1,5 @@
-"""Run a release from the plan to the result: read the file, make the one-off fits, select a round, and return the publishable
-result.
+"""Run a release from the plan to the result: read the file, compute what all rounds share, select a round, and return the
+result, which may be published.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 def split_register(
     ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None, trust: Sequence[str] = ()
 ) -> tuple[Statement, Path]:
-    """Make a new key and record the split of a register in the ledger. From then on, a keyed hash of the record number
-    determines the piece.
+    """Create a new key, and record the split of a register in the ledger. From then on, a keyed hash of the record number
+    determines the piece to which a record belongs.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def split_register(
     Raises
     ------
     SpecError : when the configuration has no [split].
-    BudgetError : when the register is split already.
+    BudgetError : if the register has already been split.
     InputError : when the numbers cannot be read, are missing in a row, or occur twice.
     OutputError : when the key's file exists or cannot be written.
 
@@ -131,8 +131,8 @@ def split_register(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSplit:
-    """Where the program finds the split of a register: the ledger, its expected head, and the file of the key (None means
-    LEDGER.key).
+    """The places where the program finds the split of a register: the ledger, its expected head, and the file of the key (None
+    means LEDGER.key).
     """
 
     ledger: Path | None
@@ -142,7 +142,7 @@ class KnownSplit:
 
 
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
-    """Return the key and the number of the piece that a release reads; None if it reads all rows.
+    """Return the key and the number of the piece that a release reads, or None if it reads all rows.
 
     This function does not read the private file. Record numbers are public, but whether they can be read may depend on any
     value of a row (such as an open quote). So they are compared after the charge, when the rows are counted
@@ -150,8 +150,8 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
 
     Raises
     ------
-    BudgetError : without a ledger, or when the ledger records no split or another split.
-    InputError : when the key is not the key of the ledger.
+    BudgetError : if no ledger is named, or if the ledger records no split or a different split.
+    InputError : if the ledger was split with a different key.
     """
     rule, ledger = spec.options.split, known.ledger
     if rule is None:
@@ -186,9 +186,9 @@ class Release:
 
     Attributes
     ----------
-    n : number of rows that the release used, if they were divided into pieces. Otherwise it is None, because the table has this
-        number of rows.
-    n_file : number of rows in the private file; None if the number of kept rows is published instead.
+    n : number of rows that the release used, if these rows were divided into pieces. Otherwise it is None, because the released
+        table has the same number of rows.
+    n_file : number of rows in the private file, or None if the number of rows that the rules keep is published instead.
     measured : the noisy marginals from which the table was made, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
     """
@@ -282,14 +282,15 @@ def read_private(
 
     Parameters
     ----------
-    public : digests of public tables that the kept rows must not equal (`enclave.ingest.check_not_public` has the reason).
+    public : digests of public tables. The private rows that the rules keep must not equal any of these tables
+        (`enclave.ingest.check_not_public` gives the reason).
     piece : the piece of the register, if the specification reads one.
 
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when the kept rows equal a public table, or when there are more rows than a part of the specification
-        supports.
+    BudgetError : if the rows that the rules keep equal a public table, or if there are more rows than a part of the
+        specification supports.
 
     Privacy
     -------
@@ -318,11 +319,11 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file equals a public table. The check is needed if a release uses only a piece, or some rows of
-    each person. It reads the other rows, too.
+    """Return whether the whole file equals a public table. This check reads all rows. It is needed if a release uses only a
+    piece of the register, or only some of each person's rows.
 
-    Nothing but equality has an effect (`enclave.ingest.check_not_public`). A register that does not fit the specification
-    equals no public table, because public tables fit.
+    The result has an effect only if the tables are equal (`enclave.ingest.check_not_public`). A register that does not fit the
+    specification cannot equal a public table, because public tables fit.
     """
     try:
         return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)
@@ -331,6 +332,6 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
 
 
 def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:
-    """Draw a configuration and make an attempt; None if the attempt is rejected."""
+    """Draw a configuration and make an attempt. Return the attempt, or None if it is rejected."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

@@ -29,8 +29,8 @@ of noisy values, and are covered by the guarantee of a round. (For the best of K
 after all others.) If a broken round counted as rejected, an error in every round would spend the whole budget and then output
 "nothing". In parallel runs, such a round takes effect only at its place in the order, like an accepted round.
 
-Rounds are independent and identically distributed, and only the output is used: not the number of rounds, K, their times, or
-rejected tables.
+Rounds are independent and identically distributed, and only the output is used. The number of rounds, K, the times of the
+rounds and the rejected tables are not used.
 """
 
 from __future__ import annotations
@@ -162,7 +162,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
     Parameters
     ----------
-    rule : the selection rule, fixed before private data were read. Only with a stop probability of 0 can the loop run forever.
+    rule : the selection rule, which was fixed before private data were read. The loop can run forever only if the stop
+        probability is 0.
     run_round : function that runs one round. It returns the output of an accepted round, and None for a rejected round. It must
         be picklable if jobs > 1.
     jobs : number of processes that run rounds in advance. Among the rounds that end the loop, the first in order decides,

@@ -54,14 +54,14 @@ class ScoutedBins:
     Attributes
     ----------
     column : the column.
-    edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin; empty for a column that is not
-        numeric.
+    edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin, or empty for a column that is
+        not numeric.
     numbers : mean of each bin of a numeric column, computed from noisy counts.
-    codes : the codes, texts or periods that have a separate bin. All other codes share one bin. Empty for numeric columns.
-    days : the period of each day, for dates such as 2020-01-31 whose single days have few rows; otherwise empty.
+    codes : the codes, strings or periods that have a separate bin. All other codes share one bin. Empty for numeric columns.
+    days : for dates such as 2020-01-31 whose single days have few rows, the period of each day. Otherwise empty.
     fillers : whether the last bin may contain codes such as 98 or 9999. Such a bin ends at a power of ten, and there is a gap
         below it.
-    gaps : noisy number of rows without a value, or in a numeric column with a text that is no number.
+    gaps : noisy number of rows without a value. In a numeric column, rows with a string that is not a number are included.
     """
 
     column: ScoutedColumn
@@ -78,8 +78,8 @@ class ScoutedBins:
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return, for each finest bin, its bin in the draft (n_atoms,). Texts that are no numbers share the bin of missing
-        values.
+        """Return an (n_atoms,) array with the bin in the draft that contains each finest bin. Strings that are not numbers
+        share the bin of missing values.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
     Parameters
     ----------
-    counts : noisy count of each code or text.
+    counts : noisy count of each code or string.
     gaps : noisy number of rows without a value.
     rows : number of rows of the file.
     deviation : standard deviation of the noise of a count.
@@ -230,12 +230,14 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the first cell with the roundest lower edge; None if there are no cells."""
+    """Return the index of the first cell with the roundest lower edge, or None if there are no cells."""
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 
 def _roundness(number: Fraction) -> int:
-    """Return a rank of how round a number is: the rank of the largest of ..., 0.5, 1, 2, 5, 10, ... that divides it."""
+    """Return a rank that says how round a number is: the rank of the largest of ..., 0.5, 1, 2, 5, 10, ... that divides the
+    number.
+    """
     if not number:
         return 1000
     return max((rank for rank, step in enumerate(ROUND, 1) if not number % step), default=0)

@@ -3,11 +3,11 @@
 `init` and `scout` read a codebook in one of three forms.
 
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
-to meanings. `min` and `max`, in the entry or among its values, say that the column holds numbers. Instead of such an object, an
-entry may be only the `values` object that maps codes to meanings, or only a text, the description. `kind` ("integer", "number",
-"code", "text" or "date") states the kind of the column. `missing` is a list of codes for a missing answer; the codes of a key
-identify nobody. `limits` is a list of numbers; a bin always begins at each of them. For dates, `min` and `max` are dates such
-as 2020-01-31, and `format`, such as "%d.%m.%Y", states how the file writes them if it writes them differently.
+to meanings. If `min` and `max` appear in the entry or among its values, the column contains numbers. An entry may also be only
+the `values` object, or only a string, which is then the description. `kind` ("integer", "number", "code", "text" or "date")
+states the kind of the column. `missing` is a list of codes for a missing answer; the codes of a key identify nobody. `limits`
+is a list of numbers; a bin always begins at each of them. For dates, `min` and `max` are dates such as 2020-01-31. `format`,
+such as "%d.%m.%Y", states the date format of the file, if it differs.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min`, `max` and `format`.
@@ -72,15 +72,15 @@ class CodebookEntry:
 
     Attributes
     ----------
-    description : the meaning of the column; empty if the codebook states no meaning.
+    description : the meaning of the column, or empty if the codebook states no meaning.
     labels : meaning of each code, where the code is written as in the file.
-    missing : codes that stand for a missing answer.
-    number : whether the codebook says that the column holds numbers.
-    code : whether the codebook says that the column holds codes or texts.
-    low, high : the smallest and the largest number; None if the codebook does not state it.
+    missing : codes that mean a missing answer.
+    number : whether the codebook says that the column contains numbers.
+    code : whether the codebook says that the column contains codes or strings.
+    low, high : the smallest and the largest number, or None if the codebook does not state it.
     whole : whether the codebook says that the numbers are integers.
-    limits : numbers at which a bin begins in any case.
-    dates : for a column of dates, the texts of its first and its last date, and the format of its dates; otherwise empty.
+    limits : numbers at which a bin always begins.
+    dates : for a column of dates, three strings: the first date, the last date and the date format. Otherwise empty.
     """
 
     description: str = ""
@@ -95,9 +95,7 @@ class CodebookEntry:
     dates: tuple[str, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry, completed from `second`: with the parts that this entry does not state, and with the missing codes
-        of both entries.
-        """
+        """Return this entry with its gaps filled from `second`. The result has the missing-value codes of both entries."""
         return CodebookEntry(
             description=self.description or second.description,
             labels=self.labels or second.labels,
@@ -119,7 +117,7 @@ class Codebook:
     Attributes
     ----------
     entries : information about each column, by name.
-    positions : positions of the columns in a file of fixed width; None if the codebook states no positions.
+    positions : positions of the columns in a file of fixed width, or None if the codebook states no positions.
     key : name of the column that links the two record types of a hierarchical file, such as persons to households. The key is
         None for other files.
     """
@@ -134,7 +132,7 @@ def read_codebook(path: str | Path) -> Codebook:
 
     Raises
     ------
-    InputError : when the file is larger than 50 MB, cannot be read, or has none of the three forms.
+    InputError : if the file is larger than 50 MB, cannot be read, or has none of the three formats.
     """
     path = Path(path)
     problem = ""
@@ -235,8 +233,9 @@ def _position(variable: Element) -> Position | None:
 def _variable(variable: Element) -> CodebookEntry:
     """Return the entry for a DDI variable.
 
-    A numeric variable holds numbers if most of its codes have the code itself as label, or if it has no codes and is declared
-    continuous. Serial numbers and identifiers are declared continuous, too, so their entries do not state a kind.
+    A numeric variable contains numbers if most of its codes have the code itself as label, or if it has no codes and is
+    declared continuous. Serial numbers and identifiers are often declared continuous, too, so their entries do not state a
+    kind.
     """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
@@ -345,7 +344,9 @@ def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None
 
 
 def _dates(kind: str, about: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts of the first and the last date, and the format, if the kind is "date"; otherwise an empty tuple."""
+    """Return the first date, the last date and the date format, each as a string, if the kind is "date". Otherwise return an
+    empty tuple.
+    """
     return (str(about.get("min")), str(about.get("max")), str(about.get("format") or ISO)) if kind == "date" else ()
 
 
@@ -402,9 +403,9 @@ class ColumnNotes:
 
     Attributes
     ----------
-    label : the label of the column; empty if the column has no label.
-    value_labels : meaning of each labelled text of the column.
-    missing : texts that the file declares as missing values.
+    label : the label of the column, or empty if the column has no label.
+    value_labels : the meaning of each labelled value of the column.
+    missing : values that the file declares as missing.
     missing_ranges : ranges of numbers that the file declares as missing values, as (lowest, highest) with both ends included.
     """
 
@@ -414,7 +415,7 @@ class ColumnNotes:
     missing_ranges: tuple[tuple[float, float], ...] = ()
 
     def means_missing(self, text: str) -> bool:
-        """Return whether the file declares a text of the column as a missing value."""
+        """Return whether the file declares a value of the column as missing."""
         if text in self.missing:
             return True
         try:

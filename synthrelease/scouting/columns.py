@@ -1,4 +1,5 @@
-"""Choose the cells in which a scout counts each column. The choice depends on the codebook and on noisy counts alone.
+"""Choose the cells in which a scout counts the values of each column. The choice depends only on the codebook and on noisy
+counts.
 
 Each code has a cell. Numbers are counted twice. The cells of the first table are public. They are intervals of equal width if
 the bounds are near each other. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0 has a separate cell.
@@ -77,7 +78,9 @@ class Cell:
 
 
 def fillers_from(high: Fraction) -> Fraction:
-    """Return the lower edge of the cell below this power of ten. Registers write codes such as 97, 998 or 99999 there."""
+    """Return the lower edge of the cell just below this power of ten. Registers use codes such as 97, 998 or 99999 in this
+    cell.
+    """
     return high - max(Fraction(10), high / 100)
 
 
@@ -90,11 +93,11 @@ class ScoutedColumn:
     name, description : name and meaning of the column.
     kind : "listed" for a column whose codes the codebook lists, "texts" for categories without a list, "number" for numbers.
     codes : meaning of each code, without the codes for missing answers.
-    missing : strings that stand for a missing answer.
-    low, high : the smallest and the largest number; None if the codebook does not state it.
-    whole : whether the numbers are integers. Other numbers then count as texts that are no number.
+    missing : strings that mean a missing answer.
+    low, high : the smallest and the largest number, or None if the codebook does not state it.
+    whole : whether the numbers are integers. If so, any other number is treated as a string that is not a number.
     limits : numbers such as 37 weeks, the limit of births at term. A bin always begins at each of these numbers.
-    dates : for dates, the texts of the first and the last date, and the format. The codes are then days, weeks, months,
+    dates : for dates, three strings: the first date, the last date and the date format. The codes are then days, weeks, months,
         quarters or years: the shortest period that gives at most 16 periods from the first to the last date. The choice depends
         only on these two dates. Empty for other columns.
     """
@@ -112,11 +115,13 @@ class ScoutedColumn:
 
     @cached_property
     def days(self) -> dict[str, str]:
-        """The period of each day from the first to the last date, by the texts of the day in the file; empty for other columns.
+        """The period of each day from the first to the last date, by the strings for this day in the file. The dict is empty
+        for columns that do not contain dates.
 
         Raises
         ------
-        ValueError : when the dates or the format cannot be read, or when the dates do not end after their beginning.
+        ValueError : if the dates or the format cannot be read, if the last date is not after the first date, or if the dates
+            are more than ten years apart.
         """
         if not self.dates:
             return {}
@@ -175,7 +180,7 @@ class ScoutedColumn:
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
         """Return, for each finest bin, its cell, given the lower edges of the cells (n_atoms + 2,).
 
-        The last two entries are the cell of strings that are no number, and the cell of missing values.
+        The last two entries are the cell of strings that are not numbers, and the cell of missing values.
         """
         places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
         return np.append(places, [len(edges), len(edges) + 1])
@@ -183,8 +188,8 @@ class ScoutedColumn:
     def column(self, found: Sequence[str] = ()) -> Column:
         """Return the column of the schema by which the file is read.
 
-        This column has the finest bins of the scouted column, one bin for unlisted texts or texts that are no number, and one
-        for missing values.
+        This column has the finest bins of the scouted column, one bin for unlisted strings or strings that are not numbers, and
+        one bin for missing values.
 
         Parameters
         ----------
@@ -271,14 +276,14 @@ def scouted_columns(
     Parameters
     ----------
     entries : entry of each column, by name.
-    only : names of the columns to count; None for all columns.
+    only : names of the columns to count, or None for all columns.
     leave_out : names of columns that are not counted.
 
     Raises
     ------
-    InputError : when the codebook lacks a named column, when it gives neither codes nor a kind for a column, when a lower bound
-        is not below the upper bound, when a bound of integers is no integer, and when fewer than two columns remain, because
-        the measure of dependence needs two columns.
+    InputError : if the codebook lacks a named column, or gives neither codes nor a kind for a column. Also if a lower bound is
+        not below the upper bound, if a bound of integers is not an integer, or if fewer than two columns remain, because the
+        measure of dependence needs two columns.
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:

@@ -1,4 +1,4 @@
-"""Define scout.json, the document of a scout. It contains noisy counts, facts from the codebook, and the privacy cost of the
+"""Define scout.json, which contains the results of a scout: noisy counts, facts from the codebook, and the privacy cost of the
 counts.
 
 Everything in the document may be published.
@@ -32,11 +32,12 @@ class ScoutedPart(Part):
     Attributes
     ----------
     name, kind, description, codes, missing, low, high, whole, limits, dates : the column as in `ScoutedColumn`.
-    first, second : for a number, the counts of the first and the second table. The last two counts of each table are of texts
-        that are no number and of missing values.
-    edges : for a number, the lower limits of the cells of the second table. Another version may choose other cells.
-    counts : for codes and strings, the count of each value. The empty string "" stands for missing values.
-    other : for a column with a list of codes, the count of the texts that are not in the list.
+    first, second : for a numeric column, the counts of the first and the second table. The last two counts of each table are
+        the count of strings that are not numbers and the count of missing values.
+    edges : for a numeric column, the lower limits of the cells of the second table. Another version of the program may choose
+        other cells.
+    counts : for codes and strings, the count of each value. The empty string "" means a missing value.
+    other : for a column with a list of codes, the count of the strings that are not in the list.
     """
 
     name: str
@@ -73,7 +74,9 @@ class ScoutedPart(Part):
 
     @property
     def gaps(self) -> int:
-        """The noisy number of rows without a value. For a number, rows with a text that is no number are included."""
+        """The noisy number of rows without a value. For a numeric column, rows with a string that is not a number
+        are included.
+        """
         return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
 
 
@@ -144,7 +147,7 @@ class ScoutDocument(Part):
 
     @property
     def share(self) -> Fraction:
-        """The cost of one noisy table, in rho; in epsilon where delta is 0."""
+        """The cost of one noisy table, in rho, or in epsilon if delta is 0."""
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property

@@ -1,4 +1,4 @@
-"""Write, read and verify the folder of a scout. Every file of the folder is a function of scout.json."""
+"""Write, read and verify the folder of a scout. All files in the folder can be computed from scout.json."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from synthrelease.scouting.pages import pages
 def files_of(document: ScoutDocument) -> dict[str, bytes]:
     """Return the contents of all files of the folder except the checksums, by file name.
 
-    In counts.csv, an apostrophe precedes a text that a spreadsheet would execute as a formula.
+    In counts.csv, an apostrophe is put before each string that a spreadsheet would execute as a formula.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -41,7 +41,7 @@ def files_of(document: ScoutDocument) -> dict[str, bytes]:
 
 
 def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
-    """Return the document of a scout's folder, and the bytes of scout.json.
+    """Return the contents of scout.json in a scout's folder, as a document and as bytes.
 
     Raises
     ------
@@ -125,7 +125,9 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
 
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
-    """Yield the problems in the tables. The cells need not be the cells that this version would choose."""
+    """Yield the problems in the tables. If another version wrote the scout, its cells may differ from the cells that this
+    version would choose.
+    """
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:

@@ -31,8 +31,8 @@ def pages(document: ScoutDocument) -> dict[str, bytes]:
 def _answers(document: ScoutDocument) -> dict[str, Any]:
     """Return the data of ask.html: the cells of each column with their noisy counts.
 
-    In a column without a list, the cell of other texts has the count None, because its count is all rows minus the published
-    texts.
+    In a column without a list of codes, the cell of other strings has the count None. Its count is the number of all rows minus
+    the published counts.
     """
     lines, columns = list(lines_of(document)), []
     for part in document.columns:

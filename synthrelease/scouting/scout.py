@@ -1,8 +1,8 @@
 """Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
 A scout checks its settings, charges the ledger, reads the file once or twice, adds noise and writes a folder. Like a release, a
-scout cannot be undone: its cost counts as spent once the file is opened. All checks that need no rows are made before the
-charge. The rows influence the results only through noisy counts.
+scout cannot be undone: its cost counts as spent once the file is opened. Every check that does not require reading rows is made
+before the ledger is charged. The rows influence the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Scouting:
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
     unit : the unit that the guarantee protects: a row, or all rows of a person (the rows with the same key).
     cap : the budget of scout and release together.
-    rows : the number of rows that the steward states, or with a key the number of persons.
+    rows : the number of rows that the steward states. With a key, it is the number of persons.
     """
 
     title: str
@@ -89,8 +89,8 @@ class Scouting:
 
         Raises
         ------
-        InputError, SpecError : when the codebook cannot be read or does not describe each column, and when arguments are
-            invalid or contradict each other.
+        InputError, SpecError : if the codebook cannot be read or does not describe each column, or if arguments are invalid or
+            contradict each other.
         """
         if request.title is not None and not (request.title.isprintable() and request.title.strip()):
             raise InputError("--title must be one line of printable characters. Nothing was read.")
@@ -117,7 +117,7 @@ class Scouting:
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
     def in_words(self) -> str:
-        """Return sentences on what the scout measures and what it costs."""
+        """Return sentences that say what the scout measures and what it costs."""
         columns = so_many(len(self.columns), "column")
         return (
             f"The scout measures {queries(self.columns)} noisy tables of single columns ({columns}) and "
@@ -127,12 +127,12 @@ class Scouting:
 
     @property
     def tables(self) -> Fraction:
-        """The cost of all noisy tables, in rho; in epsilon where delta is 0."""
+        """The cost of all noisy tables, in rho, or in epsilon if delta is 0."""
         return self.cap.cost * (1 - OF_DEPENDENCE)
 
     @property
     def share(self) -> Fraction:
-        """The cost of one noisy table, in rho; in epsilon where delta is 0."""
+        """The cost of one noisy table, in rho, or in epsilon if delta is 0."""
         return self.tables / queries(self.columns)
 
     @property
@@ -202,7 +202,7 @@ def cap_of(
 
 
 def needed_rows(deviation: float) -> int:
-    """Return how many rows a file needs at least, so that noise with this standard deviation is accepted."""
+    """Return the smallest number of rows for which noise with this standard deviation is accepted."""
     return math.ceil(5 * deviation / MOST_NOISE)
 
 
@@ -256,7 +256,7 @@ def scout(
     ledger : path of the ledger.
     out : the folder to write; it must not exist.
     dataset : name of the dataset in the ledger.
-    expect_head : head of the ledger that the steward has noted.
+    expect_head : the head of the ledger, as noted in the steward's logbook.
     charged : function that receives the ledger's statement after the charge.
 
     Raises

@@ -26,12 +26,14 @@ def sentences(language: str) -> Mapping[str, str]:
 
 
 def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return English sentences that say, in the words of the card, which associations the rows preserve; empty for None."""
+    """Return the English sentences of the card that say which associations the rows preserve. The list is empty if `pairs` is
+    None.
+    """
     return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Return the keys of the sentences that say which associations the rows preserve. All screens and pages use these keys."""
+    """Return the keys of the sentences which say what associations the rows preserve. All screens and pages use these keys."""
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]
     if pairs.carried == pairs.pairs:
@@ -41,7 +43,9 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 
 
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return, as texts, the numbers in the sentences on preserved associations; empty texts for None."""
+    """Return the numbers in the sentences about preserved associations, as strings. The strings are empty if `pairs`
+    is None.
+    """
     if pairs is None:
         names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")
         return dict.fromkeys((*names, "carried_triples"), "")

@@ -1,4 +1,4 @@
-"""Format numbers and texts for the documents of a bundle, and load the templates of these documents."""
+"""Format numbers and strings for the documents of a bundle, and load the templates of these documents."""
 
 from __future__ import annotations
 
@@ -58,49 +58,49 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return a text of the card: the macro `name` of templates/said.txt, filled with these values."""
+    """Return a passage of the card: the macro `name` of templates/said.txt, filled with these values."""
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
 def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
-    """Return a text of the card as paragraphs: the macro `name` of templates/said.txt, filled with these values."""
+    """Return a passage of the card as paragraphs: the macro `name` of templates/said.txt, filled with these values."""
     return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
 def r(text: str) -> str:
-    """Return a text as an R string literal in ASCII."""
+    """Convert a string to an R string literal in ASCII."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
     return f'"{"".join(signs)}"'
 
 
 def ascii_line(text: str) -> str:
-    """Return a text as one line of ASCII for a code comment."""
+    """Convert a string to one line of ASCII for a code comment."""
     return " ".join(text.split()).encode("ascii", errors="backslashreplace").decode("ascii")
 
 
 def stata_comment(text: str) -> str:
-    """Return a text as one line for a Stata comment, without characters that open another comment or a macro."""
+    """Convert a string to one line for a Stata comment, without characters that start another comment or a macro."""
     return re.sub(r"[`$\"'/*\\]", " ", " ".join(text.split()))
 
 
 def xml(text: str) -> str:
-    """Return a text escaped for an element or attribute of XML. Line ends stay."""
+    """Escape a string for an element or attribute of XML. Line ends are kept."""
     return escaped(text, quote=False).replace('"', "&quot;")
 
 
 def bullet(text: str) -> str:
-    """Return a text as an item of a Markdown list, with a line end."""
+    """Convert a string to an item of a Markdown list, with a line end."""
     return f"- {' '.join(text.split())}\n"
 
 
 def paragraphs(text: str) -> Markup:
-    """Return plain text as paragraphs of HTML."""
+    """Convert plain text to paragraphs of HTML."""
     return Markup("\n").join(Markup("<p>{}</p>").format(" ".join(part.split())) for part in _parts(text))
 
 
 def link(address: str) -> Markup:
-    """Return an e-mail or web address as an HTML link. Any other text is returned escaped."""
+    """Convert an e-mail or web address to an HTML link. Any other string is only escaped."""
     target = f"mailto:{address}" if is_email(address) else address
     if not target.startswith(("mailto:", "https://", "http://")):
         return escape(address)
@@ -108,7 +108,7 @@ def link(address: str) -> Markup:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a full stop at its end. A text that ends with "!" or "?" stays unchanged."""
+    """Add a full stop at the end of a string, unless it ends with "!" or "?"."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -118,13 +118,13 @@ def plain(text: object) -> str:
 
 
 def md(text: object) -> str:
-    """Return plain text for Markdown: special characters are escaped, and line breaks become spaces."""
+    """Escape plain text for Markdown, and replace line breaks by spaces."""
     plain = _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-=])", r"\\\1", plain))
 
 
 def markdown(text: object) -> Markup:
-    """Return HTML as plain text for Markdown: without tags, with special characters escaped."""
+    """Convert HTML to plain text for Markdown: remove tags, and escape special characters."""
     return Markup(visible(md(plain(text))))
 
 
@@ -134,7 +134,7 @@ def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
 
 
 def md_paragraphs(text: str) -> str:
-    """Return plain text for Markdown, with its paragraphs."""
+    """Escape plain text for Markdown, and keep its paragraphs."""
     return "\n\n".join(md(part) for part in _parts(text))
 
 
@@ -226,8 +226,8 @@ def probability(exact: str) -> str:
 
 
 def program(document: ReleaseDocument) -> str:
-    """Return the name and version of the program that reads the release, and the address that the publisher gives for the
-    program.
+    """Return the name and version of the program that reads the release, and the web address of this program if the publisher
+    states one.
 
     The text names no package index, because anybody could upload a package with this name.
     """
@@ -242,10 +242,10 @@ _SAYS_SO = ("synthetic", "סינתט")
 
 
 def labelled_title(document: ReleaseDocument) -> str:
-    """Return the publisher's title. "(synthetic data)" is added at its end, unless the title says so already."""
+    """Return the publisher's title, followed by "(synthetic data)" unless the title already says this."""
     return labelled(document.card.title or document.title)
 
 
 def labelled(title: str) -> str:
-    """Return a title. "(synthetic data)" is added at its end, unless the title says so already."""
+    """Return a title, followed by "(synthetic data)" unless the title already says this."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

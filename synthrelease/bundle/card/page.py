@@ -77,7 +77,7 @@ class Wording:
     ----------
     words : the sentences of synthrelease, filled with the values of `figures_of`.
     texts : the publisher's texts.
-    labelled_title : the title, with the words that the data are synthetic.
+    labelled_title : the title, with a note that the data are synthetic.
     """
 
     language: str
@@ -105,7 +105,7 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers and texts that are the same in every language, in the part of the card that is for everyone.
+    """Return the numbers and strings of the card's part for everyone that are the same in every language.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the values of `figures_of` about a person with the largest allowed number of records."""
+    """Return the values of `figures_of` that describe a person with the largest allowed number of records."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -230,7 +230,7 @@ def listed_bins(counts: np.ndarray) -> list[int]:
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
-    """Return README.md in the language of the card. The result depends on the arguments alone."""
+    """Return README.md in the language of the card. The result depends only on the arguments."""
     variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
     text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
@@ -252,18 +252,20 @@ _LABEL = re.compile(r'((?:data|aria)-label=")([^"]*)"')
 
 @lru_cache(maxsize=8)
 def _technical_words(language: str) -> Mapping[str, str]:
-    """Return the translated sentences of the part for data users, by their English originals; empty without a translation."""
+    """Return the translated sentences of the part for data users, by their English originals, or an empty dict if there is no
+    translation.
+    """
     path = Path(__file__).parent / "words" / f"{language}.technical.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
-    """Translate the English part of a page sentence by sentence. A sentence without a translation stays English.
+    """Translate the English part of a page, sentence by sentence. A sentence without a translation stays in English.
 
     Parameters
     ----------
     page : HTML of the part for data users, with the navigation and the footer.
-    titles : the names of columns and criteria in this language, by their English names.
+    titles : the names of columns and criteria in this language; the keys are the English names.
     """
     words_ = _technical_words(language)
     shown = {str(escape(name)): str(escape(title)) for name, title in titles.items()}

@@ -1,4 +1,4 @@
-"""Write the texts of the card from a release: criteria, generator, projection, associations, the guarantee, bins and rules."""
+"""Write the passages of the card about criteria, generator, projection, associations, guarantee, bins and rules."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class AssociationLines:
     Attributes
     ----------
     pairs : the pairs of columns whose association the rows preserve.
-    first, others : the same pairs, listed by column. The pairs in `first` are on the first screen. Readers can unfold the
-        pairs in `others`.
+    first, others : the same pairs, listed by column. The pairs in `first` are always visible. Readers can unfold the pairs in
+        `others`.
     triples : some of the triples of columns whose joint association the rows preserve.
     apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
@@ -92,7 +92,7 @@ def pairs_of(associations: Associations | None) -> CarriedPairs | None:
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Return the associations that the card lists; None if the release has no pairs."""
+    """Return the associations that the card lists, or None if the release has no pairs."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -107,8 +107,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return a part of a sentence that names the associations in a question that the rows do not preserve, or preserve only
-    for some members. The result may be empty.
+    """Return a phrase that names the associations in a question that the rows do not preserve, or preserve only for some
+    members. The result may be empty.
     """
     if associations is None:
         return ""
@@ -136,7 +136,7 @@ _COUNTING = 0.001  # Probability that the number of rows that pass the rules is 
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Return the explanation of the error bands in the pictures; empty if there are no bands."""
+    """Return the explanation of the error bands in the pictures, or an empty string if there are no bands."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -144,8 +144,8 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Return a text that says to which rows the criterion values and their intervals refer. The text is empty if they refer to
-    all rows that the rules keep.
+    """Return a passage that says to which rows the criterion values and their intervals refer. It is empty if they refer to all
+    rows that the rules keep.
     """
     if not rows_were_drawn(document):
         return ""
@@ -160,8 +160,8 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return the limits for the whole file by criterion, as release.json states them. The result is empty if the release
-    used all rows.
+    """Return the limit for the whole file of each criterion, as stated in release.json. The dict is empty if the release used
+    all rows.
     """
     if not rows_were_drawn(document):
         return {}
@@ -192,7 +192,7 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return warnings for readers who compute standard errors; empty if the projection repeated no row."""
+    """Return warnings for readers who compute standard errors, or an empty sequence if the projection repeated no row."""
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
         return () if projection is None or projection.asked_count == 1 else paragraphs_of("replaced", document)
@@ -204,8 +204,8 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return paragraphs that explain how to compute estimates and name the columns; empty if the release has no noisy
-    tables.
+    """Return paragraphs that explain how to compute estimates and name the columns, or an empty sequence if the release has no
+    noisy tables.
     """
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
@@ -213,9 +213,10 @@ def sentences(document: ReleaseDocument) -> Sequence[str]:
 def measured_alone(document: ReleaseDocument) -> list[str]:
     """Return the columns that no table or sum of the model contains together with another column.
 
-    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with
-    unknown tables, for a release with several models, or for a model with a public table. In these three cases, columns may be
-    associated without a common noisy table. A column of members counts for all slots.
+    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
+    tables, for a release with several models, or for a model with a public table. In these three cases, columns may be
+    associated without a common noisy table. A column of members stands for this column of the first member, the second member,
+    and so on.
     """
     together = _together(document)
     if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
@@ -251,7 +252,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
 
 def example(document: ReleaseDocument) -> str:
-    """Return an example of a question that has an estimate; empty if no question has an estimate."""
+    """Return an example of a question that has an estimate, or an empty string if no question has an estimate."""
     part = document.estimates
     if part is None:
         return ""
@@ -272,7 +273,7 @@ _YEARS = (1500, 2200)  # Range of whole numbers that are written without a comma
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return a text that describes the value of a criterion, and names the persons who agreed to the threshold."""
+    """Return a passage that describes the value of a criterion, and names the persons who agreed to the threshold."""
     kind = criterion.criterion()
     if kind is None:
         return f"The kind of this criterion is {criterion.kind!r}."
@@ -280,13 +281,13 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return the unit of a criterion's value; empty for a plain number."""
+    """Return the unit of a criterion's value, or an empty string if the value has no unit."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
 
 def interval_text(interval: IntervalPart | None) -> str:
-    """Return the interval for the exact criterion value as text."""
+    """Return the interval for the exact criterion value as a string."""
     if interval is None:
         return "not known"
     if interval.how == "exact":
@@ -339,16 +340,16 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Return a text that explains the noise vector that several criterion values share; empty if no criterion values share
-    noise.
+    """Return an explanation of the noise vector that several criterion values share, or an empty string if no criterion values
+    share noise.
     """
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Return a text about criteria whose values were computed from published measurements; empty if there are no such
-    criteria.
+    """Return a passage about the criteria whose values were computed from published measurements, or an empty string if there
+    are no such criteria.
     """
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
@@ -371,7 +372,7 @@ number."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
-    """Return a text that says to which rows a plausibility rule applies."""
+    """Return a phrase that says to which rows a plausibility rule applies."""
     return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
@@ -381,7 +382,7 @@ def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
 
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
-    """Return a sentence on a column with more bins than the card lists."""
+    """Return a sentence about a column that has more bins than the card lists."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
         f"The table above lists only the {len(listed)} bins with the most rows. They have {rows} of all rows. release.json "
@@ -390,7 +391,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Return a text that describes a bin: its values, edges or categories, or that the value is missing."""
+    """Return a description of a bin: its values, edges or categories, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (the original file may write {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -409,15 +410,15 @@ def bin_text(column: ColumnPart, index: int) -> str:
 
 
 def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
-    """Return a value of a column as text. Years have no comma."""
+    """Format a value of a column as a string. Years have no comma."""
     low, high = column.bounds or (0, 0)
     years = column.part == "year" or (column.kind == "integer" and low >= _YEARS[0] and high <= _YEARS[1])
     return figure(value, digits).replace(",", "") if years else figure(value, digits)
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """Return a list of names as text. If there are many names, the text contains only the first names and the number of the
-    others.
+    """Return a list of names as a string. If there are many names, the string contains only the first names and the number of
+    further names.
     """
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
@@ -426,7 +427,7 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def _tables(value: Any) -> str:
-    """Return in words a formula that names tables, such as "age:region + 2 sex"."""
+    """Describe in words a formula that names tables, such as "age:region + 2 sex"."""
     if not isinstance(value, str):
         return in_words(value)
     terms, head = [], "by cells: " * value.startswith("by cells:")
@@ -450,13 +451,13 @@ def ending_text(document: ReleaseDocument) -> str:
 
 
 def domain_text(document: ReleaseDocument) -> str:
-    """Return sentences on the files that the guarantee covers, and on how many of their rows the release used."""
+    """Return sentences about the files that the guarantee covers, and about the number of rows that the release used."""
     shortfall = f"{float(Fraction(document.domain.shortfall or 0)):g}"
     return said("domain", document, rows_left_out(document), shortfall, NOT_COVERED)
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the published information about excluded records, whose rows the release does not use; None if nothing is
+    """Return the published information about excluded records, whose rows the release does not use, or None if nothing is
     published about them.
     """
     domain = document.domain
@@ -544,8 +545,8 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Return sentences on the probability of a right guess. If rows have a key of a person, the sentences also cover files that
-    differ in one row only.
+    """Return sentences about the probability of a right guess. If a key identifies the persons of the rows, the sentences also
+    cover files that differ in only one row.
     """
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
@@ -599,7 +600,9 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:
-    """Return the probability of a belief after its odds were multiplied by this factor, rounded up to a tenth of a percent."""
+    """Return the probability of a belief after its odds have been multiplied by this factor, rounded up to a tenth of a
+    percentage point.
+    """
     exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
@@ -610,7 +613,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
     """Return the column and the label of every rare bin that the drawn generator counted separately.
 
-    The label is empty for a column of members, and if the released bins differ from the measured bins.
+    The label is empty for a column of members. It is also empty if the released bins differ from the measured bins.
     """
     text = document.configuration["generator"].get("rare_bins")
     if not text:
@@ -642,7 +645,8 @@ class Useful:
     errors : errors in release.json by column and by pair of columns ("a:b"). Each error is half of the width of the widest
         interval. These errors are not strict limits, because one in twenty may be larger.
     together : the columns of each noisy table.
-    of_any_pair : the limit that a criterion gives for every cell of every pair of columns; infinite if no criterion gives one.
+    of_any_pair : the limit that a criterion gives for every cell of every pair of columns, or infinite if no criterion gives
+        one.
     """
 
     errors: Mapping[str, int]
@@ -651,21 +655,21 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """Return the errors of the counts in estimates.csv; None if release.json has no such errors."""
+        """Return the errors of the counts in estimates.csv, or None if release.json has no such errors."""
         part = document.estimates
         if part is None or not part.errors:
             return None
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return how many rows a bin needs at least so that its share is estimable; None if this number is unknown."""
+        """Return the smallest number of rows for which the share of a bin is estimable, or None if this number is unknown."""
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return how many rows a group needs at least so that shares within the group are estimable. The number is infinite if
-        nothing is known about the pair of columns. The result is None for a measured pair that is not in estimates.csv and that
-        no criterion covers.
+        """Return the smallest number of rows of a group for which shares within the group are estimable. The number is infinite
+        if nothing is known about the pair of columns. The result is None for a measured pair that is not in estimates.csv and
+        that no criterion covers.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
@@ -692,8 +696,8 @@ def _rounded_up(number: float) -> int:
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """For each intended question, return five texts: the question, its purpose, the statement about it, the reason for the
-    statement, and the estimate.
+    """Return five strings for each intended question: the question, its purpose, the statement about the error of the answer,
+    the reason for the statement, and the estimate.
     """
     if not document.intended_queries:
         return []
@@ -714,5 +718,7 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Return the associations that a question needs but the rows do not preserve; empty if a criterion covers the answer."""
+    """Return the associations that a question needs but the rows do not preserve, or an empty string if a criterion covers the
+    answer.
+    """
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)

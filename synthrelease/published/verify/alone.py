@@ -114,7 +114,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
     Raises
     ------
-    SchemaProblem : for the first impossible column or rule.
+    SchemaProblem : if a column or rule is impossible. The error describes the first such column or rule.
     """
     problems = [problem for column in document.columns for problem in _bin_problems(column)]
     problems += [*_group_problems(document)]
@@ -178,7 +178,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
 
 
 def edge_text(bin_: BinPart, whole: bool) -> str:
-    """Return the text of a bin with edges, as a configuration would write it."""
+    """Return a bin with edges in the form in which a configuration would write it."""
     if bin_.lower is None or bin_.below is None:
         return (
             f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
@@ -259,7 +259,7 @@ class Alone:
 
     Attributes
     ----------
-    read : release.json, its schema and the table; None if one of them could not be read.
+    read : release.json, its schema and the table, or None if one of them could not be read.
     """
 
     checks: tuple[Check, ...]
@@ -310,7 +310,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks so far, because a check has failed and all other checks depend on it."""
+    """Return the checks made so far, after a check on which all other checks depend has failed."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -357,7 +357,7 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value, including the names of settings."""
+    """Yield every string in a value, including the names of settings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -419,7 +419,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Return problems with the order of the parts of a Parquet file whose rows could be read."""
+    """Return the problems with the order of the parts of a Parquet file whose rows could be read."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

@@ -88,7 +88,9 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Yield a problem for this node and each node below it, if its charge differs from the composition of its parts."""
+    """Yield a problem for this node, and for each node below it, if the charge of the node differs from the composition of its
+    parts.
+    """
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)
@@ -116,7 +118,7 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
 
     Raises
     ------
-    BudgetError, ValueError : when the rule gives no guarantee.
+    BudgetError, ValueError : if the rule gives no guarantee for these parts.
     """
     parts = [part.charge() for part in node.parts]
     if node.rule == SUM:

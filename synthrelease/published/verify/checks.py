@@ -35,8 +35,8 @@ class Check:
     Attributes
     ----------
     name : name of the check.
-    found : if there are no problems, one line of text with the result of the check.
-    problems : the problems, one sentence each; empty if the check passed.
+    found : a line that states the result of the check, if there are no problems.
+    problems : the problems, one sentence each, or empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
     limits : sentences on what could not be checked in this bundle; the verification prints them at the end.
     absent : whether there is nothing to check, for example because the bundle has no signature. This is not a problem, but such
@@ -80,9 +80,9 @@ class Report:
 
     Attributes
     ----------
-    signed_by : the fingerprint of the key that signed the bundle; None without a signature.
+    signed_by : the fingerprint of the key that signed the bundle, or None if the bundle is not signed.
     key_given : whether that key came from a source other than the bundle.
-    commitment : one or two sentences on the comparison with a commitment; empty if no commitment was given.
+    commitment : one or two sentences on the comparison with a commitment, or empty if no commitment was given.
     committed : whether the commitment covers the specification.
     beyond : statements that nobody can check without the private file.
     left_out : parts of the verification that the caller left out.
@@ -137,7 +137,7 @@ class Report:
 
     @property
     def _unknown(self) -> str:
-        """Return a sentence that says what the checks do not show if no key and no commitment from outside confirms the
+        """Return a sentence that says what the checks do not show, if neither a key nor a commitment from outside confirms the
         bundle.
         """
         if self.signed_by is not None:
@@ -212,8 +212,8 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Refuse a key or commitment that lies in the folder that it should confirm. The maker of this folder could have put it
-    there.
+    """Refuse a key or commitment that lies in the folder that it is meant to confirm. Whoever made this folder could have put
+    it there.
 
     A link into the folder is refused, too. A copy of a file in the folder cannot be recognised.
     """

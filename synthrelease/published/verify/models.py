@@ -1,5 +1,5 @@
-"""Check the questions that were measured directly: their charges and their answers. Separate code computes the answers again
-from the published sums.
+"""Check the charges and the answers of the questions that were measured directly. The answers are computed again from the
+published sums by separate code.
 """
 
 from __future__ import annotations
@@ -67,8 +67,9 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Return the lower and upper limit of a column's own values in a factor such as "income(0..5000)"; None if the factor is
-    a condition."""
+    """Return the lower and upper limit of a column's own values in a factor such as "income(0..5000)", or None if the factor is
+    a condition.
+    """
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))
 
@@ -145,7 +146,7 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
 
 
 def _text(model: ModelPart, name: str) -> str:
-    """Return the text of a factor, in the form that the sums use."""
+    """Return the name of a factor, in the form in which the sums name it."""
     if name not in model.limits:
         return name
     low, high = (float(limit) for limit in model.limits[name])

@@ -246,7 +246,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """Yield statements that do not follow from the plan over years and the named releases."""
+    """Yield the statements that do not follow from the plan over years and the named releases."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
@@ -276,7 +276,7 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield evidence that this is no erratum but a further release, which would have spent budget."""
+    """Yield the signs that this is not an erratum but a further release, which would have spent budget."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"{name} differs, but an erratum changes no {name}"

@@ -1,6 +1,6 @@
 """Compare release.json with the published specification. This code is independent of the code that plans a release.
 
-The two files are read by the models of their tables alone, without any class of a criterion or a generator. Another check,
+The two files are read with the models of their tables only, without the classes of criteria and generators. Another check,
 which uses these classes, shows that the whole plan follows from the specification (`bundle.verify_plan`).
 """
 
@@ -61,7 +61,7 @@ class Commitment:
 
         Raises
         ------
-        InputError : when the file is no commitment.
+        InputError : if the file is not a commitment.
         """
         part, digest = read_commitment(path)
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
@@ -112,7 +112,7 @@ def _run(year: int, again: bool) -> str:
 
 
 def _years(document: ReleaseDocument) -> Any:
-    """Return the plan over years in release.json; None without one."""
+    """Return the plan over years in release.json, or None if there is no such plan."""
     return None if document.series is None else document.series.years
 
 
