@@ -312,7 +312,7 @@ def test_a_function_signs_as_the_command_does(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("coins\n")
     make_key(tmp_path / "key", b"coins")
     data, password = write_data(tmp_path), tmp_path / "password"
-    assert "this key needs its password" in refused(tmp_path, SynthreleaseError, sign=tmp_path / "key")
+    assert "this key is encrypted. Give its password" in refused(tmp_path, SynthreleaseError, sign=tmp_path / "key")
     assert spent(tmp_path) == 0
     synthrelease.release(tmp_path / "coins.toml", data, tmp_path / "out", sign=tmp_path / "key", password_file=password)
     assert verify_bundle(tmp_path / "out", tmp_path / "key.pub").passed

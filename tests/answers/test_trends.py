@@ -121,7 +121,12 @@ def test_releases_of_one_name_or_of_other_bins_are_refused() -> None:
         ("a", {"upper": (1.0, 2.0, 4.0)}, "share c == 1 by a", "in 2021 and 2022: the bins of a differ"),
         ("b", {"numbers": (0.0, 1.0, 3.5)}, "mean b", "in 2021 and 2022: the bins of b differ"),
         ("b", {"labels": ("0", "1", "2-4")}, "median b", "in 2021 and 2022: the bins of b differ"),
-        ("b", {"unit": "ounces"}, "share b >= 1", "in 2021 and 2022: the unit of b is 'grams' in the first and 'ounces' in the second"),
+        (
+            "b",
+            {"unit": "ounces"},
+            "share b >= 1",
+            "in 2021 and 2022: the unit of b is 'grams' in the first and 'ounces' in the second",
+        ),
         ("d", {"categories": (("x",), ("y", "z"))}, "share d == 'x'", "in 2021 and 2022: the bins of d differ"),
         ("d", {"categories": (("x",), ("y", "z"))}, "mean b where d == 'x'", "in 2021 and 2022: the bins of d differ"),
     ],

@@ -89,7 +89,9 @@ def test_a_weighted_slope_is_that_of_weighted_least_squares_with_its_sandwich_er
     assert "Weighted: every row is weighted by its w." in str(estimate(survey(ROWS), "slope y on a weighted"))
     tables = noisy_tables([Y, A, EXACT], ROWS, ["ya", "yw", "aw"], EXACTLY)
     in_pairs = replace(survey(ROWS), measurements=Measurements(tables=tables, times=1.0))
-    with pytest.raises(InputError, match="a published noisy table that contains all columns of the question together .'a', 'w', 'y'."):
+    with pytest.raises(
+        InputError, match="a published noisy table that contains all columns of the question together .'a', 'w', 'y'."
+    ):
         estimate(in_pairs, "slope y on a weighted")
 
 

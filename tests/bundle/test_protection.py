@@ -259,7 +259,7 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
         ("domain", {"margin": 13}, "The right values are the margin 12"),
         ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
         ("domain", {"file_rows": 402}, ". They should be ["),
-        ("domain", {"file_rows": None}, "it must state either the number of rows of the file"),
+        ("domain", {"file_rows": None}, "either the number of rows of the file or the number of rows used must be stated"),
         ("domain", {"file_rows": 1}, "rows, but the file has 1"),
         ("domain", {"way": "whole"}, "rows, but the file has"),
         ("domain", {"way": "stated"}, "this charge must exist if, and only if, the number of rows was counted"),

@@ -126,7 +126,7 @@ def test_a_key_with_a_password_opens_with_it_alone(tmp_path: Path) -> None:
     make_key(tmp_path / "key", b"sesame")
     assert b"ENCRYPTED" in (tmp_path / "key").read_bytes()
     assert load_private_key(tmp_path / "key", b"sesame")
-    with pytest.raises(SigningError, match="this key needs its password"):
+    with pytest.raises(SigningError, match="this key is encrypted. Give its password"):
         load_private_key(tmp_path / "key", None)
     with pytest.raises(SigningError, match="or the password is wrong") as caught:
         load_private_key(tmp_path / "key", b"simsim")

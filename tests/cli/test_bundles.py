@@ -113,7 +113,7 @@ def test_a_release_is_signed_with_a_key_that_is_read_before_anything_is_spent(tm
     config, data = write_config(tmp_path), write_data(tmp_path)
     refused = run("release", config, "--data", data, "--out", tmp_path / "out", "--sign", key)
     assert refused.returncode == 2
-    assert "this key needs its password" in words(refused.stderr)
+    assert "this key is encrypted. Give its password" in words(refused.stderr)
     assert left_in(tmp_path) == INPUTS | {"password", "key", "key.pub"}  # no ledger: nothing was reserved
     signed = run("release", config, "--data", data, "--out", tmp_path / "out", "--sign", key, "--password-file",
                  tmp_path / "password")  # fmt: skip

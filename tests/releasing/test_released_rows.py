@@ -112,7 +112,7 @@ def test_a_forgery_is_refused(work: Path, tmp_path: Path) -> None:
     document = json.loads((folder / "earlier" / "release.json").read_bytes())
     document["description"] = "Another"
     (folder / "earlier" / "release.json").write_text(json.dumps(document, indent=2) + "\n")
-    with pytest.raises(InputError, match="the files do not agree"):
+    with pytest.raises(InputError, match="the files of this prior do not agree"):
         read_priors(spec)
 
 

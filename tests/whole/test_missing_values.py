@@ -138,13 +138,16 @@ def test_a_mean_is_asked_over_the_rows_that_have_a_value(folder: Path) -> None:
 
 
 WRONG: list[tuple[Callable[[list[dict[str, Any]]], object], str]] = [
-    (lambda schema: schema[1]["bins"].reverse(), "the last bin must have the missing values alone"),
-    (lambda schema: schema[1]["bins"].pop(), "the last bin must have the missing values alone"),
+    (lambda schema: schema[1]["bins"].reverse(), "the last bin and no other must contain missing values"),
+    (lambda schema: schema[1]["bins"].pop(), "the last bin and no other must contain missing values"),
     (
         lambda schema: schema[1]["bins"].append({"label": schema[1]["bins"].pop()["label"], "number": 0, "missing": True}),
-        "it contains more than missing values",
+        "a bin of missing values must contain nothing else",
     ),
-    (lambda schema: [column.update(missing="drop") for column in schema], "the last bin must have the missing values alone"),
+    (
+        lambda schema: [column.update(missing="drop") for column in schema],
+        "the last bin and no other must contain missing values",
+    ),
 ]
 
 

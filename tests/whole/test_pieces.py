@@ -100,7 +100,7 @@ def test_the_tree_is_the_largest_of_two_releases(document: ReleaseDocument) -> N
 
 
 def test_no_bound_for_all_rows_follows(folder: Path) -> None:
-    with pytest.raises(InputError, match="a random piece of them"):
+    with pytest.raises(InputError, match="a random piece of the rows"):
         bound(folder / "out", "face == 'head'")
 
 

@@ -291,7 +291,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "error", "found"),
     [
-        (without_a_ledger, BudgetError, "only the ledger of the register knows the pieces. Name this ledger"),
+        (without_a_ledger, BudgetError, "only the ledger of the register records the split into pieces. Name this ledger"),
         (of_no_split, BudgetError, "Split the register once with `synthrelease ledger split`. Nothing was spent."),
         (of_another_split, BudgetError, "has a split of the register into 2 pieces, but [split] names 3 pieces. Nothing"),
         (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),

@@ -110,7 +110,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield f"charge {node.name!r}: {error}"
         return
     if composed.price != charge.price:
-        yield f"charge {node.name!r}: its parts add up to {_cost(composed)}, but the stated charge is {_cost(charge)}"
+        yield f"charge {node.name!r}: its parts give {_cost(composed)}, but it states {_cost(charge)}"
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:

@@ -113,10 +113,10 @@ def facts(bundle: Path, document: ReleaseDocument) -> PublicFacts:
 
 
 EDITS: list[tuple[Edit, Edit, str]] = [
-    (lambda found: found["criteria"][0].update(value=found["criteria"][0]["value"] * 0.99), lambda noisy: None, "its bound is"),
-    (lambda found: found["criteria"][1].update(value=found["criteria"][1]["value"] * 0.99), lambda noisy: None, "its bound is"),
-    (lambda found: found["selection"]["bounds"].update(risk_exact="1/2"), lambda noisy: None, "its bound is"),
-    (lambda found: found["selection"]["bounds"].update(transformations=10**6), lambda noisy: None, "its bound is"),
+    (lambda found: found["criteria"][0].update(value=found["criteria"][0]["value"] * 0.99), lambda noisy: None, "the bound is"),
+    (lambda found: found["criteria"][1].update(value=found["criteria"][1]["value"] * 0.99), lambda noisy: None, "the bound is"),
+    (lambda found: found["selection"]["bounds"].update(risk_exact="1/2"), lambda noisy: None, "the bound is"),
+    (lambda found: found["selection"]["bounds"].update(transformations=10**6), lambda noisy: None, "the bound is"),
     (lambda found: found["selection"].pop("bounds"), lambda noisy: None, "bounds must be stated if, and only if"),
     (
         lambda found: found["selection"].update(shared_measurements=False),
@@ -124,7 +124,7 @@ EDITS: list[tuple[Edit, Edit, str]] = [
         "so they must be shared by all rounds and published",
     ),
     (lambda found: found["criteria"][0].update(sensitivity=0.1), lambda noisy: None, "no noise of its own"),
-    (lambda found: None, lambda noisy: noisy["tables"][0]["counts"][0].__setitem__(0, 999), "its bound is"),
+    (lambda found: None, lambda noisy: noisy["tables"][0]["counts"][0].__setitem__(0, 999), "the bound is"),
     (lambda found: None, lambda noisy: noisy["tables"].clear(), "do not follow"),
 ]
 

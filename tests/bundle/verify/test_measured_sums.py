@@ -86,10 +86,10 @@ EDITS: list[tuple[Edit, str]] = [
     (lambda found: found["sums"][0].update(variance=1.0), "scale or variance"),
     (lambda found: found["sums"][0]["released"][0].reverse(), "another label"),
     (lambda found: found["sums"][0]["released"][0].__setitem__(0, 99), "must name a released bin for every measured bin"),
-    (lambda found: found["sums"][0]["labels"][0].pop(), "expected"),
-    (lambda found: found["sums"][0].update(value=0.5), "a mistake"),
-    (lambda found: found["sums"][0].update(noise="none"), "a mistake"),
-    (lambda found: found["sums"][0].update(extra=1), "a mistake"),
+    (lambda found: found["sums"][0]["labels"][0].pop(), "one for each cell"),
+    (lambda found: found["sums"][0].update(value=0.5), "did not write these measurements"),
+    (lambda found: found["sums"][0].update(noise="none"), "did not write these measurements"),
+    (lambda found: found["sums"][0].update(extra=1), "did not write these measurements"),
 ]
 
 

@@ -51,13 +51,13 @@ EDITS: list[tuple[Edit, str]] = [
     (lambda found: found["tables"][0].update(epsilon="1/100"), "do not follow from the configuration"),
     (lambda found: found["tables"][0].update(scale=1.0), "does not follow from its epsilon"),
     (lambda found: found["tables"][0].update(variance=1.0), "does not follow from its epsilon"),
-    (lambda found: found["tables"][0]["counts"].pop(), "as many whole numbers"),
-    (lambda found: found["tables"][0]["counts"].__setitem__(0, 0.5), "as many whole numbers"),
+    (lambda found: found["tables"][0]["counts"].pop(), "The counts must be whole numbers, one for each cell"),
+    (lambda found: found["tables"][0]["counts"].__setitem__(0, 0.5), "The counts must be whole numbers, one for each cell"),
     (lambda found: found["tables"][0]["released"][0].reverse(), "another label"),
     (lambda found: found["tables"][0]["released"][0].__setitem__(0, 99), "must name a released bin for every measured bin"),
-    (lambda found: found["tables"][0].update(extra=1), "a mistake"),
-    (lambda found: found["tables"][0].update(noise="none"), "a mistake"),
-    (lambda found: found.update(format=2), "expected 1, found 2"),
+    (lambda found: found["tables"][0].update(extra=1), "did not write these measurements"),
+    (lambda found: found["tables"][0].update(noise="none"), "did not write these measurements"),
+    (lambda found: found.update(format=2), "This version reads format 1, and the file has format 2"),
 ]
 
 

@@ -211,7 +211,7 @@ def test_a_figure_on_the_grid_of_its_noise_can_be_forged_and_one_off_the_grid_ca
     assert off is not None
     assert "is not a multiple of the step of its noise" in problems(verify_files(off))
     moved = edited(place_of("marginals", "value"), criterion["value"] + round(0.2 / step) * step)
-    assert "its interval does not follow" in problems(verify_files(forged(moved) or {}))
+    assert "the interval does not follow" in problems(verify_files(forged(moved) or {}))
     moved["criteria"][0]["interval"] = interval_of(moved, "marginals", rich_bundle())
     assert verify_files(forged(moved) or {}).passed
 

@@ -218,8 +218,11 @@ def test_every_line_is_read_by_itself_alone(tmp_path: Path, encoding: str) -> No
         ("<codeBook><dataDscr/></codeBook>", "describes no variables"),
         ("<codeBook><dataDscr>", "the codebook is not valid XML .line 1"),
         (RECTANGULAR.replace('EndPos="3"', 'EndPos="0"'), "1 <= first <= last"),
-        (RECTANGULAR.replace('RecSegNo="1"', 'RecSegNo="2"', 1), "all columns of a row in one line"),
-        (HIERARCHICAL.replace('recidvar="RECTYPE"', 'recidvar="KIND"'), "the position of the record type in a variable 'KIND'"),
+        (RECTANGULAR.replace('RecSegNo="1"', 'RecSegNo="2"', 1), "the columns of a row are in several lines"),
+        (
+            HIERARCHICAL.replace('recidvar="RECTYPE"', 'recidvar="KIND"'),
+            "gives no position for 'KIND', the variable of the record type",
+        ),
     ],
 )
 def test_ddi_codebooks_that_cannot_be_read_are_explained(tmp_path: Path, text: str, message: str) -> None:

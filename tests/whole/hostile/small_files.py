@@ -210,7 +210,9 @@ MAKERS: tuple[Callable[[Path, Path, Path], Case], ...] = (
     _question(
         "bound: a number of 5,000 digits", "bound", "year < " + "9" * 5000, 2, "expected a number between -1e15 and 1e15"
     ),
-    _question("bound: 3,000 times `and`", "bound", " and ".join(["year < 5"] * 3000), 2, "characters. A question may have at most"),
+    _question(
+        "bound: 3,000 times `and`", "bound", " and ".join(["year < 5"] * 3000), 2, "characters. A question may have at most"
+    ),
     _question("bound: 400 times `and`", "bound", " and ".join(["year < 5"] * 400), 0, "The card says about this answer:"),
     _question("bound: 9,000 brackets", "bound", "(" * 9000, 2, "nested parentheses"),
     _question("estimate: 100,000 letters", "estimate", "share " + "x" * 100_000, 2, "characters. A question may have at most"),
