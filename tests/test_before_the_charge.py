@@ -163,10 +163,10 @@ def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"ledger": "none.ledger"}, "expected a ledger, found no such file"),
-        ({"dataset": "another"}, "expected the ledger of 'another'"),
-        ({"expect_head": "0" * 16}, "expected the expected head among its charges"),
-        ({"ledger": "small.ledger"}, "allows epsilon = 0.001 in all"),
+        ({"ledger": "none.ledger"}, "There is no such file"),
+        ({"dataset": "another"}, "the ledger of 'coins', not of 'another'"),
+        ({"expect_head": "0" * 16}, "does not contain the expected head"),
+        ({"ledger": "small.ledger"}, "allows epsilon = 0.001 in total"),
     ],
     ids=["none", "of another dataset", "an old copy", "without enough left"],
 )

@@ -180,7 +180,7 @@ def test_a_delta_that_is_too_large_for_so_many_rows_is_refused_after_reading(
     write_config(tmp_path)
     write_data(tmp_path)
     with_delta(monkeypatch, Fraction(1, 1000))  # of 400 rows
-    assert "The whole planned budget counts as spent: nothing was published" in refused(tmp_path, BudgetError)
+    assert "The whole planned budget counts as spent, and nothing was published" in refused(tmp_path, BudgetError)
     assert spent(tmp_path) == EPSILON
 
 
@@ -190,7 +190,7 @@ def test_a_delta_that_no_number_of_rows_allows_is_refused_before_the_charge(
     write_config(tmp_path)
     write_data(tmp_path)
     with_delta(monkeypatch, Fraction(1, 9))
-    assert "it should be far below 1 divided by the number of rows" in refused(tmp_path, BudgetError)
+    assert "It should be far below 1 divided by the number of rows" in refused(tmp_path, BudgetError)
     assert spent(tmp_path) == 0
     check_delta(Fraction(1, 10), 1)
 

@@ -58,12 +58,15 @@ class Cap:
     def __post_init__(self) -> None:
         if self.pure:
             if self.rho or self.rare or not 0 < self.tests < self.epsilon:
-                raise Unexpected("no rho if delta = 0, and an epsilon that leaves a part for the release", "other values")
+                raise Unexpected("With delta = 0, rho and rare must be 0, and tests must lie above 0 and below epsilon")
             return
         if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
-            raise Unexpected("an epsilon above that of the tests, and a delta above that of rare texts", "other values")
+            raise Unexpected(
+                "With delta > 0, rho must be above 0 and tests below epsilon. delta must be below 1, and larger than "
+                "(1 + e^epsilon) times rare"
+            )
         if self.rho_left <= 0:
-            raise Unexpected("a scout that leaves a part of the cap for the release", f"rho = {decimal_text(self.rho)}")
+            raise Unexpected(f"The scout costs rho = {decimal_text(self.rho)}, which leaves no budget for the release")
 
     @property
     def pure(self) -> bool:
@@ -133,9 +136,9 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:
         raise BudgetError(
-            f"Refused: after the scout, the cap of epsilon = {decimal_text(cap.epsilon)} leaves rho = "
-            f"{decimal_text(cap.rho_left)}, and epsilon = {decimal_text(cap.tests)} for tests and criterion values. The "
-            f"release costs rho = {decimal_text(rho)} and epsilon = {decimal_text(tests)}. Nothing was read or spent."
+            f"Refused: the release would cost rho = {decimal_text(rho)} and epsilon = {decimal_text(tests)}. After the scout, "
+            f"the cap of epsilon = {decimal_text(cap.epsilon)} leaves only rho = {decimal_text(cap.rho_left)}, and epsilon = "
+            f"{decimal_text(cap.tests)} for tests and criterion values. No data were read and no budget was spent."
         )
     return capped(name, cap.epsilon, cap.delta, (*cap.charges, *parts))
 
@@ -146,7 +149,7 @@ def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, .
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
     within = left == rho == 0 and tests <= epsilon
     if not within and (not 0 < left < 1 or not tests < epsilon or rho > rho_within(epsilon - tests, left)):
-        raise BudgetError(f"The parts of {name!r} exceed the cap of epsilon = {decimal_text(epsilon)}.")
+        raise BudgetError(f"The charges within {name!r} cost more than the cap of epsilon = {decimal_text(epsilon)}.")
     because = "a cap that was fixed before the scout, for scout and release together (theory 9.19, one cap)"
     return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=WITHIN_CAP, parts=parts)
 
@@ -158,8 +161,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):
         raise BudgetError(
-            "Refused: after a scout, all parts of a release must be Gaussian or pure. No theorem proves a common cap with "
-            "other parts. Nothing was spent."
+            "Refused: in a release after a scout, every mechanism must be Gaussian or satisfy pure differential privacy. For "
+            "other mechanisms, no theorem bounds the cost of scout and release together. No budget was spent."
         )
     rho = sum((part.curve().rho for part in apart if part.gaussian), Fraction(0))
     return rho, sum((part.epsilon for part in apart if part.pure), Fraction(0))

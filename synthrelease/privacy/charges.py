@@ -57,12 +57,12 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
         value = number
     else:
         if isinstance(number, int) and abs(number) > 10**_MOST_DIGITS:
-            raise Unexpected(f"a number of at most {_MOST_DIGITS} digits", "a longer one")
+            raise Unexpected(f"The number has more than {_MOST_DIGITS} digits")
         text = str(number).strip()
         exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
         # a fraction of '1e999999999' would be computed to its last digit
         if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
-            raise Unexpected(f"a number of at most {_MOST_DIGITS} digits", "a longer one")
+            raise Unexpected(f"The number has more than {_MOST_DIGITS} digits, or an exponent that is too large")
         try:
             value = Fraction(text)
         except (ValueError, ZeroDivisionError):
@@ -115,11 +115,11 @@ class Charge:
 
     def __post_init__(self) -> None:
         if self.epsilon < 0 or not 0 <= self.delta < 1:
-            raise BudgetError(f"The charge {self.name!r} needs epsilon >= 0 and 0 <= delta < 1.")
+            raise BudgetError(f"The charge {self.name!r} must have epsilon >= 0 and 0 <= delta < 1.")
         if self.renyi is not None and (self.epsilon or self.delta):
-            raise BudgetError(f"The charge {self.name!r} is stated twice: as epsilon and delta, and as a Renyi curve.")
+            raise BudgetError(f"The charge {self.name!r} must not have both a Renyi curve and an epsilon or delta.")
         if self.gaussian and (self.renyi is None or self.renyi != zcdp(self.renyi.rho)):
-            raise BudgetError(f"The charge {self.name!r} is called Gaussian, but it states no rho.")
+            raise BudgetError(f"The charge {self.name!r} is marked as Gaussian, but no rho describes it.")
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
@@ -143,7 +143,7 @@ class Charge:
             return self.renyi
         if self.delta:
             raise BudgetError(
-                f"The charge {self.name!r} has delta > 0 and cannot be combined with zero-concentrated charges: no "
+                f"The charge {self.name!r} has delta > 0. It cannot be combined with zero-concentrated charges, because no "
                 "guarantee is known for their sum."
             )
         if self.rule == SUM:
@@ -211,7 +211,9 @@ def together(name: str, *parts: Charge) -> Charge:
     BudgetError : when a part is not pure.
     """
     if not all(part.pure for part in parts):
-        raise BudgetError(f"The charge {name!r} must be one pure mechanism, but not all of its parts are pure.")
+        raise BudgetError(
+            f"The charge {name!r} combines several charges into one pure mechanism, but not all of them are pure."
+        )
     epsilon = sum((part.epsilon for part in parts), Fraction(0))
     return Charge(name=name, epsilon=epsilon, because="one mechanism for all of them", rule=TOGETHER, parts=parts)
 
@@ -229,7 +231,9 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
     BudgetError : when there are no parts, or when one part has a delta and another part is a curve.
     """
     if not parts:
-        raise BudgetError(f"The charge {name!r} must be the largest of its parts, but it has no parts.")
+        raise BudgetError(
+            f"The charge {name!r} must consist of at least one other charge, because its cost is the largest of them."
+        )
     if any(part.renyi is not None for part in parts):
         curve = above(*(part.curve() for part in parts))
         return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=IN_PARALLEL, parts=parts)
@@ -277,8 +281,8 @@ def check_above_0(delta: Fraction) -> None:
     """Raise BudgetError unless delta is above 0 and below 1: a curve has an epsilon only at such a delta."""
     if not 0 < delta < 1:
         raise BudgetError(
-            "Refused: the plan has zero-concentrated charges. These charges give an epsilon only for a delta above 0. "
-            "Set delta in [budget], for example 1e-9; it should be far below 1 divided by the number of rows."
+            "Refused: the plan contains zero-concentrated charges, which can be converted to an epsilon only with a delta "
+            "above 0. Set delta in [budget], for example to 1e-9. It should be far below 1 divided by the number of rows."
         )
 
 
@@ -292,7 +296,9 @@ class Meter:
         """Mark a charge as spent. Raises BudgetError if the charge was not planned or was already spent."""
         planned = self._left.get(charge.name)
         if planned is None or planned.price != charge.price:
-            raise BudgetError(f"Refused: charge {charge.name!r} was not planned or already spent. No private count was read.")
+            raise BudgetError(
+                f"Refused: the charge {charge.name!r} was not planned, or was already spent. No private count was read."
+            )
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
@@ -357,7 +363,7 @@ class RowsRule:
 def check_stated(rule: RowsRule, n_file: int) -> None:
     """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
-        raise InputError(f"the file is too short: expected at least {rule.stated} rows, as [input] rows says, found {n_file}.")
+        raise InputError(f"The file has {n_file} rows, but [input] rows requires at least {rule.stated}.")
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"

@@ -84,7 +84,7 @@ from synthrelease.privacy.subsets import Split
 
 # These functions check whether a ledger can record a plan over years, and whether a release fits the plan.
 
-UNSPENT = "No private data were read, nothing was charged."
+UNSPENT = "No private data were read and nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
@@ -92,24 +92,24 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
     entry, or if the plan exceeds a limit of the ledger.
     """
     if statement.horizon is not None:
-        raise BudgetError(f"Refused: {path} already has a plan over years, which cannot be changed.")
+        raise BudgetError(f"Refused: {path} already contains a multi-year plan, which cannot be changed.")
     if statement.entries:
         raise BudgetError(
-            f"Refused: {path} already has entries. A plan over years states the cost of all releases for a person, so it must "
-            "be recorded before the first release. Open a new ledger for the series."
+            f"Refused: {path} already has entries. A multi-year plan limits the cost of all releases together, so it must be "
+            "recorded before the first release. Open a new ledger for the series."
         )
     promise = horizon.promise
     if promise is None:
-        raise BudgetError("Refused: this plan over years gives a person no guarantee, because its deltas add up to 1 or more.")
+        raise BudgetError("Refused: this multi-year plan gives a person no guarantee, because its deltas add up to 1 or more.")
     for name, most, limit in (
         ("epsilon", promise.epsilon, statement.epsilon_limit),
         ("delta", promise.delta, statement.delta_limit),
     ):
         if not most <= limit:
             raise BudgetError(
-                f"Refused: the plan costs a person up to {name} = {shown(most)} over all years, and {path} allows only "
-                f"{shown(limit)}. Nothing was written. Plan a smaller cost, or open another ledger while this one has no "
-                "charges."
+                f"Refused: the plan would cost up to {name} = {shown(most)} per person over all years, but {path} allows only "
+                f"{shown(limit)}. Nothing was written. Reduce the planned cost, or open a new ledger with a larger limit, as "
+                "nothing has been charged to this ledger."
             )
 
 
@@ -123,45 +123,47 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
         return
     if plan is None:
         raise BudgetError(
-            f"Refused: {path} contains no plan over years: expected the plan that [series] years states, found no plan. "
-            f"Record it once, before the first release, with `synthrelease ledger years`. {UNSPENT}"
+            f"Refused: [series] years describes a multi-year plan, but {path} contains no such plan. Record the plan once, "
+            f"before the first release, with `synthrelease ledger years`. {UNSPENT}"
         )
     if release is None:
         raise BudgetError(
-            f"Refused: {path} has a plan over the years {plan.years[0]} to {plan.years[-1]}, but this release names no year "
-            f"([series] year). {UNSPENT}"
+            f"Refused: {path} contains a plan for the years {plan.years[0]} to {plan.years[-1]}, but [series] year is not set "
+            f"for this release. {UNSPENT}"
         )
     if release.horizon != plan:
-        raise BudgetError(f"Refused: the plan over years in [series] differs from the plan in {path}. {UNSPENT}")
+        raise BudgetError(f"Refused: the multi-year plan in [series] differs from the plan in {path}. {UNSPENT}")
     charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in statement.entries}
     for earlier in release.named:
         if (earlier.year, earlier.again, *earlier.paid) not in charged:
             raise BudgetError(
-                f"Refused: [series] earlier names a release of {earlier.year} at epsilon = {shown(earlier.paid.epsilon)}, and "
-                f"{path} has no such charge. This ledger is an older copy or a different ledger, or the named release does "
-                f"not belong to this series. {UNSPENT}"
+                f"Refused: [series] earlier names a release for {earlier.year} that cost epsilon = "
+                f"{shown(earlier.paid.epsilon)}, but {path} has no such charge. Either this is an older copy of the ledger or "
+                f"a different ledger, or the named release does not belong to this series. {UNSPENT}"
             )
     year, done = release.year, [entry.notes for entry in statement.entries if entry.notes.year == release.year]
     if year not in plan.years:
         raise BudgetError(
-            f"Refused: expected a year of the plan in {path}, {plan.years[0]} to {plan.years[-1]}, found {year}. {UNSPENT}"
+            f"Refused: the plan in {path} covers the years {plan.years[0]} to {plan.years[-1]}, but [series] year is {year}. "
+            f"{UNSPENT}"
         )
     again = [entry for entry in statement.entries if entry.notes.again]
     if release.again and (not done or any(notes.again for notes in done)):
-        how_many = "none" if not done else "two"
-        raise BudgetError(f"Refused: expected one earlier release of {year} to replace in {path}, found {how_many}. {UNSPENT}")
+        why = f"contains no release for {year} to replace" if not done else f"already contains two releases for {year}"
+        raise BudgetError(f"Refused: {path} {why} ([series] again). {UNSPENT}")
     if release.again and len(again) >= plan.fallbacks:
-        raise BudgetError(f"Refused: the plan allows {plan.fallbacks} second releases of a year, all charged. {UNSPENT}")
+        allowed = so_many(plan.fallbacks, "second release")
+        raise BudgetError(f"Refused: the plan allows only {allowed}, and no second release is left. {UNSPENT}")
     if done and not release.again:
         raise BudgetError(
-            f"Refused: {path} already has a release of {year}. If that release published nothing, use one of the "
-            f"{plan.fallbacks} second releases that the plan allows ([series] again = true). {UNSPENT}"
+            f"Refused: {path} already contains a release for {year}. If that release published nothing, a second release may "
+            f"replace it ([series] again = true). The plan allows {so_many(plan.fallbacks, 'second release')}. {UNSPENT}"
         )
     if not (epsilon <= plan.most(year, release.again) and delta <= plan.delta):
         raise BudgetError(
-            f"Refused: the plan allows epsilon = {shown(plan.most(year, release.again))} and delta = {shown(plan.delta)} for "
-            f"{'a second release' if release.again else 'the release'} of {year}, and this release costs epsilon = "
-            f"{shown(epsilon)} and delta = {shown(delta)}. {UNSPENT}"
+            f"Refused: {'the second' if release.again else 'this'} release for {year} would cost epsilon = {shown(epsilon)} "
+            f"and delta = {shown(delta)}, but the plan allows only epsilon = {shown(plan.most(year, release.again))} and delta "
+            f"= {shown(plan.delta)}. {UNSPENT}"
         )
 
 
@@ -242,24 +244,24 @@ class Ledger:
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
         if charge.renyi is not None:
-            raise BudgetError(f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve not yet stated at a delta.")
+            raise BudgetError(f"The charge {charge.name!r} is a Renyi curve. A ledger needs its epsilon and delta.")
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
-        purpose = line("the purpose of a charge", purpose, 200)
+        purpose = line("The purpose of a charge", purpose, 200)
         try:
             domain = None if run.domain is None else domain_of(run.domain or "none")
         except ValueError:
-            raise BudgetError("The domain of a charge is wrong: expected 64 hexadecimal digits, found another value.") from None
+            raise BudgetError("The domain of a charge must have 64 hexadecimal digits.") from None
         self._check_piece(statement, run)
         check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
         if run.cap is not None:
             if run.piece is not None or run.year is not None:
                 raise BudgetError(
-                    "Refused: expected a release on all rows after a scout, which read all rows, found a release of a piece or "
-                    f"of a plan over years. {UNSPENT}"
+                    "Refused: a scout reads all rows, so the release after it must also use all rows. It cannot use one piece "
+                    f"of a split register, or follow a multi-year plan. {UNSPENT}"
                 )
             for part in (run.cap.epsilon, run.cap.delta, run.cap.rho, run.cap.rare, run.cap.tests):
-                amount("a part of the cap", part)
+                amount("Each part of the cap", part)
             promised = Notes(cap=run.cap, persons="" if run.key is None else sha256(run.key.encode("utf-8")).hexdigest())
             notes = promised if run.scouts else Notes(scouted=_open_scout(self.path, statement, promised))
             if not run.scouts:  # the scout's entry already charged the delta and the scout's epsilon
@@ -320,7 +322,7 @@ class Ledger:
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
         """Move a committed charge from the write-ahead file into the ledger file, then update the head file."""
-        reason = "another process that kept the ledger busy"
+        reason = "another process kept the ledger busy"
         try:
             if settle(database):
                 database.execute("BEGIN IMMEDIATE")  # if two processes run, the later one must write the later head
@@ -330,21 +332,22 @@ class Ledger:
         except (sqlite3.Error, OSError) as error:
             reason = cause(error)
         advice = f"Charge {number} is recorded and counts as spent. Check the disk. A new run would be charged again"
-        raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
+        raise refusal(self.path, f"The charge could not be confirmed on the disk ({reason})", advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
         """Check the dataset, the charge in the head file and the charge in the logbook, and return the statement. Raises
         LedgerError.
         """
         if self.dataset is not None and statement.dataset != self.dataset:
-            actual = f"the ledger of {statement.dataset!r}"
-            raise refusal(self.path, f"the ledger of {self.dataset!r}", actual, "Name the ledger that belongs to the data")
+            problem = f"This is the ledger of {statement.dataset!r}, not of {self.dataset!r}"
+            raise refusal(self.path, problem, "Name the ledger of your dataset")
         if not statement.holds(head):
-            older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
-            raise refusal(self.path, f"charge {head.number} as recorded in the head file", older, restore(self.path))
+            entries = so_many(len(statement.entries), "charge")
+            problem = f"The ledger has {entries}, but not charge {head.number} of the head file. It is an old or changed copy"
+            raise refusal(self.path, problem, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
             advice = f"Give at least 16 digits. If the digits are right, this ledger is an old copy. {restore(self.path)}"
-            raise refusal(self.path, "the expected head among its charges", "no such head", advice)
+            raise refusal(self.path, "The ledger does not contain the expected head", advice)
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
@@ -354,7 +357,7 @@ class Ledger:
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
-            raise BudgetError(f"Refused: {self.path} lacks this piece. No private data were read, nothing was charged.")
+            raise BudgetError(f"Refused: {self.path} does not record the piece of the register in [split]. {UNSPENT}")
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
         """Raise BudgetError if an earlier release published its exact number of rows on another domain."""
@@ -362,25 +365,27 @@ class Ledger:
             return
         if statement.domain not in (None, domain):
             raise BudgetError(
-                f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
-                f"and an earlier release in {self.path} did so on the domain {(statement.domain or '')[:16]}. Their columns, "
-                "bounds, categories or rules differ, or the treatment of missing values and of values outside the bounds. The "
-                "difference of the two numbers would be an exact count of people that no epsilon covers. No private data were "
-                "read, nothing was charged. Use the earlier domain, or protect the number of rows."
+                f'Refused: this release publishes its exact number of rows (rows = "exact") for the domain {domain[:16]}, '
+                f"but {self.path} contains an earlier release that published it for another domain, "
+                f"{(statement.domain or '')[:16]}. The two releases differ in their columns, bounds, categories or rules, or "
+                "in the treatment of missing values or of values outside the bounds. The difference of the two numbers would "
+                f"be an exact count of people, which no epsilon covers. {UNSPENT} Use the earlier domain, or protect the "
+                "number of rows."
             )
 
     def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction, piece: int | None) -> None:
         if not spent + cost <= limit:
             if not limit:  # of delta
                 raise BudgetError(
-                    f"Refused: {self.path} allows only {name} = 0 (pure differential privacy), but this run costs {name} = "
-                    f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators. Or, while the "
-                    "ledger has no charges, replace it by a new ledger with --delta-limit, and note this in the logbook."
+                    f"Refused: this run would cost {name} = {shown(cost)}, but {self.path} allows only {name} = 0 (pure "
+                    f"differential privacy). {UNSPENT} Choose generators with pure differential privacy. If the ledger has no "
+                    "charges, you can instead replace it by a new ledger with --delta-limit. Note this in the logbook."
                 )
             on = "" if piece is None else f" on piece {piece}"
             raise BudgetError(
-                f"Refused: {self.path} allows {name} = {shown(limit)} in all, {shown(spent)} are spent{on}, and this run costs "
-                f"{shown(cost)}. No private data were read, nothing was charged. Plan a cheaper run: a limit cannot be changed."
+                f"Refused: this run would cost {name} = {shown(cost)}. The ledger {self.path} allows {name} = {shown(limit)} "
+                f"in total, and {shown(spent)} is already spent{on}. {UNSPENT} Plan a cheaper run. The limit of a ledger "
+                "cannot be changed."
             )
 
 
@@ -394,9 +399,9 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
     scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]
     if not scouts:
         raise BudgetError(
-            f"Refused: expected {path} to contain a scout with the cap in [scout], for the same rows or persons as [unit] key, "
-            "and without a release after it, found none. Name the ledger of the scout. For a second release after a scout, "
-            f"delete [scout]; this release costs its whole epsilon. {UNSPENT}"
+            f"Refused: {path} does not contain the scout that [scout] describes. The scout must have the same cap, must have "
+            "the same rows or persons as [unit] key, and must not have been followed by a release. Name the ledger of the "
+            f"scout. For a second release after a scout, delete [scout]. This release costs its whole epsilon. {UNSPENT}"
         )
     return scouts[0]
 
@@ -404,12 +409,14 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 def check_unsplit(path: Path, statement: Statement) -> None:
     """Raise BudgetError if a register cannot be split, because it is already split or has a plan over years."""
     if statement.horizon is not None:
-        raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
+        raise BudgetError(
+            f"Refused: {path} contains a multi-year plan. Such a plan does not allow a register that is split into pieces."
+        )
     if statement.split is not None:
         raise BudgetError(
             f"Refused: the register of {path} is already split into {statement.split.pieces} pieces (key "
-            f"{statement.split.key[:16]}). "
-            "A second split would mix records of different pieces, and the budget spent on these records would be lost."
+            f"{statement.split.key[:16]}). A second split would mix records of different pieces, and the ledger could no "
+            "longer count the budget spent on each record."
         )
 
 
@@ -435,12 +442,12 @@ def open_ledger(
     BudgetError : for a name or a limit that cannot be used.
     """
     account = Statement(
-        dataset=line("the name of the dataset", dataset, 100),
-        epsilon_limit=amount("the limit on epsilon", limit),
-        delta_limit=amount("the limit on delta", delta_limit),
+        dataset=line("The name of the dataset", dataset, 100),
+        epsilon_limit=amount("The limit on epsilon", limit),
+        delta_limit=amount("The limit on delta", delta_limit),
     )
     if account.epsilon_limit == 0 or account.delta_limit >= 1:
-        raise BudgetError("The ledger's limits are impossible: expected epsilon above 0 and delta below 1, found other values.")
+        raise BudgetError("The limit on epsilon must be above 0, and the limit on delta below 1.")
 
     def fill(database: sqlite3.Connection) -> None:
         database.execute("BEGIN IMMEDIATE")

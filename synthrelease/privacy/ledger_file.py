@@ -48,10 +48,10 @@ def from_text(text: object) -> Fraction:
     """
     match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError("expected numerator/denominator")
+        raise ValueError("The text is not of the form numerator/denominator")
     value = Fraction(int(match[1]), int(match[2]))
     if to_text(value) != text:
-        raise ValueError("expected lowest terms")
+        raise ValueError("The fraction is not in lowest terms")
     return value
 
 
@@ -142,12 +142,12 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
     if result is None or result.text != text:
-        raise ValueError("the notes of an entry are malformed: expected a piece, a split, a year or a plan, or nothing")
+        raise ValueError("The notes of an entry are malformed")
     second = (result.split is not None and split is not None) or (result.horizon is not None and horizon is not None)
     no_piece = result.piece is not None and (split is None or result.piece > split.pieces)
     no_year = result.year is not None and (horizon is None or result.year not in horizon.years)
     if second or no_piece or no_year:
-        raise ValueError("the notes contradict each other: expected one split, one plan over years, and their pieces and years")
+        raise ValueError("The notes of an entry contradict the notes of earlier entries")
     return result
 
 
@@ -357,7 +357,7 @@ def domain_of(text: object) -> str | None:
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
-        raise ValueError("expected the sha256 of a domain, or nothing")
+        raise ValueError("The domain is not an SHA-256 digest")
     return text
 
 
@@ -372,7 +372,7 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
     try:
         return from_text(to_text(exact(number)))
     except ValueError:
-        raise BudgetError(f"{name}: expected a number of at least 0 with at most 100 digits, found another value.") from None
+        raise BudgetError(f"{name} must be a number of at least 0 with at most 100 digits.") from None
 
 
 def summed(statement: Statement) -> Statement:
@@ -382,14 +382,18 @@ def summed(statement: Statement) -> Statement:
         for amount_of_entry in amounts:
             total += amount_of_entry
             if total.denominator > _LARGEST_DENOMINATOR:
-                raise BudgetError("The sum of all charges would have more than a thousand digits: use decimal numbers.")
+                raise BudgetError(
+                    "The sum of all charges would have more than a thousand digits. Use decimal numbers with fewer digits."
+                )
     return statement
 
 
 def line(name: str, text: str, longest: int) -> str:
     """Return a text that must be one printable line. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
-        raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
+        raise BudgetError(
+            f"{name} must be one line of 1 to {longest} printable characters, without a space at the start or end."
+        )
     return text
 
 
@@ -411,6 +415,7 @@ def shown(value: Fraction) -> str:
 WAIT_SECONDS = 30.0
 """Longest time to wait for another process that writes to the same ledger, in seconds."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line ends
+_REPAIR = "Check the disk and the permissions of the file"
 _HEAD = re.compile(r"synthrelease ledger head 1\n(0|[1-9][0-9]{0,8}) ([0-9a-f]{64})\n")
 
 
@@ -418,16 +423,16 @@ class LedgerError(BudgetError):
     """Raised before any private data are read if a ledger is unreliable or cannot be written (exit code 4)."""
 
 
-def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
-    """Return an error with three facts: the expected content, the content that was found, and the steward's next step."""
-    return LedgerError(f"{path}: expected {expected}, found {actual}. No private data were read. {advice}.")
+def refusal(path: Path, problem: str, advice: str) -> LedgerError:
+    """Return the error for an unreliable ledger. `problem` and `advice` are sentences without a full stop at the end."""
+    return LedgerError(f"{path}: {problem}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:
-    """Return what the steward should do with a ledger that is incomplete or not the newest copy."""
+    """Return advice for a ledger that is incomplete or not the newest copy."""
     return (
-        f"Restore its newest copy together with {head_path(ledger).name}. Without a copy, open a new ledger whose "
-        "limit is the old limit minus the charges in the steward's logbook"
+        f"Restore the newest backup of the ledger together with its {head_path(ledger).name}. If you have no backup, open a "
+        "new ledger whose limit is the old limit minus the charges in the steward's logbook"
     )
 
 
@@ -441,23 +446,24 @@ def read_head(ledger: Path) -> Head:
     path = head_path(ledger)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise refusal(path, "a head file that can be read", "a folder, pipe or device", _renewal(ledger))
+            raise refusal(path, "The head file is a folder, pipe or device", _renewal(ledger))
         with path.open("rb") as file:
             content = file.read(1000)
     except FileNotFoundError:
-        raise refusal(path, "the head file that belongs to this ledger", "none", _renewal(ledger)) from None
+        raise refusal(path, "The head file of the ledger is missing", _renewal(ledger)) from None
     except OSError as error:
-        raise refusal(path, "a head file that can be read", cause(error), _renewal(ledger)) from None
+        raise refusal(path, f"The head file cannot be read ({cause(error)})", _renewal(ledger)) from None
     match = _HEAD.fullmatch(content.decode("latin-1"))
     if match is None:
-        raise refusal(path, "the number and the hash of the last charge", "something else", _renewal(ledger))
+        problem = "The file does not contain the number and the hash of the last charge, as a head file does"
+        raise refusal(path, problem, _renewal(ledger))
     return Head(number=int(match[1]), hash=match[2])
 
 
 def _renewal(ledger: Path) -> str:
     return (
-        f"{restore(ledger)}. If only the head file is lost and the steward's logbook has the last head, "
-        "`synthrelease ledger renew` writes the head file again from the ledger and this head"
+        f"{restore(ledger)}. If only the head file is lost and the steward's logbook contains the last head, write the head "
+        "file again from the ledger and this head with `synthrelease ledger renew`"
     )
 
 
@@ -509,7 +515,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
     except FileExistsError:
         raise _taken(path) from None
     except (OSError, sqlite3.Error) as error:
-        raise OutputError(f"{path}: the ledger could not be created ({cause(error)}). Nothing was charged.") from None
+        raise OutputError(f"Cannot create the ledger {path} ({cause(error)}). Nothing was charged.") from None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -518,21 +524,21 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 def check_free(path: Path) -> None:
     """Raise OutputError if a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
     if not os.path.isdir(path.parent):
-        raise OutputError(f"{path}: the folder does not exist: expected an existing folder {path.parent}, found no folder.")
+        raise OutputError(f"Cannot create the ledger {path}, because the folder {path.parent} does not exist.")
     for name in (path, *_companions(path)):
         if os.path.lexists(name):
             raise _taken(name)
     if os.path.lexists(head_path(path)) and read_head(path).number > 0:
         raise OutputError(
-            f"{head_path(path)}: belongs to a ledger with charges that no longer exists. Restore the ledger: a new one "
-            "would not contain the spent budget."
+            f"{head_path(path)}: This file belongs to a ledger with charges, but the ledger no longer exists. Restore the "
+            "ledger. A new ledger would not contain the spent budget."
         )
 
 
 def _taken(path: Path) -> OutputError:
     return OutputError(
-        f"{path}: a file is in the place of the new ledger: expected no file, found a file. A ledger is never overwritten: "
-        "use it, or choose another name."
+        f"{path}: There is already a file with this name, and a ledger is never overwritten. Use the existing file if it is "
+        "the ledger of your dataset, or choose another name."
     )
 
 
@@ -544,8 +550,9 @@ def _create_head(path: Path, head: Head) -> None:
     except FileExistsError:
         if read_head(path) != head:
             raise OutputError(
-                f"{head_path(path)}: another ledger is being opened here, or was being opened when the machine stopped. If no "
-                "other process is opening it, delete this file (it holds no charge) and try again."
+                f"{head_path(path)}: Another process is creating a ledger with this name, or the machine stopped while a "
+                "ledger was created. If no other process is creating it, delete this file, which contains no charge, and try "
+                "again."
             ) from None
     finally:
         Path(temporary).unlink(missing_ok=True)
@@ -590,7 +597,8 @@ def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
     _check_names(path)
     fixed = not writable and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     if fixed and any(os.path.lexists(name) and os.path.getsize(name) > 0 for name in _companions(path)):
-        raise refusal(path, "a complete ledger", "a read-only ledger with an unfinished change", "Run the command as its owner")
+        problem = "The ledger has an unfinished change, and you may only read it"
+        raise refusal(path, problem, "Run the command as the owner of the ledger")
     address = f"{path.as_uri()}?{'mode=ro&immutable=1' if fixed else 'mode=rw'}"  # fixed: SQLite cannot create further files
     try:
         with closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=WAIT_SECONDS)) as opened:
@@ -598,12 +606,12 @@ def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
             if not writable:
                 opened.execute("PRAGMA query_only = ON")
             if not fixed and opened.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                raise refusal(path, "a ledger with a write-ahead file", "another SQLite file", restore(path))
+                raise refusal(path, "This SQLite file is not a ledger, because it uses no write-ahead file", restore(path))
             yield opened
     except (sqlite3.Error, UnicodeError, OverflowError) as error:  # the last two errors: damaged text and sizes
         raise refusal(path, *_explain(path, error)) from None
     except OSError as error:
-        raise refusal(path, "a ledger that can be used", cause(error), "Repair the disk or its rights") from None
+        raise refusal(path, f"The ledger cannot be used ({cause(error)})", _REPAIR) from None
 
 
 def _durable(database: sqlite3.Connection) -> None:
@@ -637,21 +645,22 @@ def _check_names(path: Path) -> None:
     """
     try:
         if not path.is_file():
-            raise refusal(path, "a ledger", "no such file", "Open one with `synthrelease ledger open`, or correct the name")
+            raise refusal(path, "There is no such file", "Correct the name, or create a ledger with `synthrelease ledger open`")
         for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
             if left.samefile(path):
                 left.unlink()  # the process that made the ledger was stopped before it could do this
         names = path.stat().st_nlink
     except OSError as error:
-        raise refusal(path, "a ledger that can be read", cause(error), "Repair the disk or its rights") from None
+        raise refusal(path, f"The ledger cannot be read ({cause(error)})", _REPAIR) from None
     if names != 1:
-        raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the other links; make backups as copies")
+        problem = f"The ledger must have only one name, but this file has {names} (hard links)"
+        raise refusal(path, problem, "Delete the other links. Make backups as copies")
     for name in _companions(path):
         if _is_odd(name):
             advice = f"This program did not write it. {restore(path)}"
-            raise refusal(name, "a file that SQLite made", "a link or something else", advice)
+            raise refusal(name, "This is not a regular file, as SQLite makes it beside a ledger", advice)
     if os.path.lexists(path.with_name(path.name + "-journal")):
-        raise refusal(path, "no -journal file beside the ledger", "one", f"This program did not write it. {restore(path)}")
+        raise refusal(path, "There is a -journal file beside the ledger", f"This program did not write it. {restore(path)}")
 
 
 def _is_odd(path: Path) -> bool:
@@ -662,21 +671,21 @@ def _is_odd(path: Path) -> bool:
         return False
 
 
-def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Translate an error of SQLite into an error for people, with the expected content, the content that was found, and the
-    next step. SQLite's own message is not used, because it could quote the file.
+def _explain(path: Path, error: Exception) -> tuple[str, str]:
+    """Translate an error of SQLite into a problem and advice, as for `refusal`. SQLite's own message is not used, because it
+    could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "a ledger that is free", f"another process writing to it for {WAIT_SECONDS:g} seconds", "Try again later"
+        return f"Another process has been writing to the ledger for {WAIT_SECONDS:g} seconds", "Try again later"
     if name.startswith("SQLITE_FULL"):
-        return "space on the disk", "none", "Free some space; `synthrelease ledger show` shows whether a charge was recorded"
+        return "The disk is full", "Free some space. `synthrelease ledger show` shows whether a charge was recorded"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-        return "a writable ledger in a writable folder", "no permission to write", "Repair the disk or choose another one"
+        return "You have no permission to write the ledger or its folder", "Change the permissions, or use another folder"
     if name.startswith("SQLITE_IOERR"):
-        advice = "Check the disk; `synthrelease ledger show` shows whether a charge was recorded"
-        return "a disk that can be read and written", "an error of the disk, or a full disk", advice
-    return "a ledger", "another file, or a damaged one", restore(path)
+        advice = "Check the disk. `synthrelease ledger show` shows whether a charge was recorded"
+        return "The disk is full, or it cannot be read or written", advice
+    return "The file is not a ledger, or it is damaged", restore(path)
 
 
 # The SQLite tables of a ledger. When they are read, each row is compared with its hash.
@@ -694,22 +703,23 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     """Read all entries of a ledger, and compare each row with its hash. Raises LedgerError."""
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
-        raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
+        raise refusal(path, "This is not a ledger of synthrelease", "Correct the name, or open a new ledger with another name")
     if version not in (FORMAT, BEFORE):
-        advice = "Use the version of synthrelease that wrote it, or open a new ledger with the remaining budget as its limit"
-        raise refusal(path, f"a ledger of format {FORMAT} or {BEFORE}", f"format {version}", advice)
+        advice = "Use the version that wrote it, or open a new ledger with the remaining budget as its limit"
+        problem = f"The ledger has format {version}. This version of synthrelease reads the formats {BEFORE} and {FORMAT}"
+        raise refusal(path, problem, advice)
     if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
-        raise refusal(path, "the tables of a ledger", "other tables", restore(path))  # before reading: a view may never end
+        raise refusal(path, "The tables are not those of a ledger", restore(path))  # before reading: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
     accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
     if sound != ["ok"] or len(accounts) != 1:
-        raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
+        raise refusal(path, "The tables of the ledger are damaged", restore(path))
     dataset, epsilon_limit, delta_limit = accounts[0]
     fixed: list[Notes] = []
     number = 0
     try:
         statement = Statement(
-            dataset=line("name", dataset, 100),
+            dataset=line("The name", dataset, 100),
             epsilon_limit=from_text(epsilon_limit),
             delta_limit=from_text(delta_limit),
             format=version,
@@ -720,8 +730,8 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
             entry = Entry(
                 previous=previous,
                 number=number,
-                started=line("time", row[1], 40),
-                what=line("purpose", row[2], 200),
+                started=line("The time", row[1], 40),
+                what=line("The purpose", row[2], 200),
                 epsilon=from_text(row[3]),
                 delta=from_text(row[4]),
                 domain=domain_of(row[5]),
@@ -735,5 +745,5 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
             previous = entry.hash
         return summed(replace(statement, entries=tuple(entries)))
     except (ValueError, TypeError, AttributeError, BudgetError):
-        damaged = f"charge {number}" if number else "the account"
-        raise refusal(path, "rows that agree with their hashes", f"{damaged} changed or damaged", restore(path)) from None
+        damaged = f"Charge {number}" if number else "The account"
+        raise refusal(path, f"{damaged} was changed or is damaged", restore(path)) from None

@@ -58,9 +58,9 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
     if not delta * n <= Fraction(1, 10):
         rows = f"the {n} rows" if n > 1 else "the number of rows"
         raise BudgetError(
-            f"Refused: delta = {float(delta):g} is too large; it should be far below 1 divided by {rows}, at most "
+            f"Refused: delta = {float(delta):g} is too large. It should be far below 1 divided by {rows}, at most "
             f"{1 / (1000 * n):.0e}. Such a large delta would allow the publication of whole records. "
-            + ("The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent.")
+            + ("The whole planned budget counts as spent, and nothing was published." if spent else "No budget was spent.")
         )
 
 
@@ -153,7 +153,7 @@ def replacing_one(by_library: Charge) -> Charge:
     if by_library.renyi is not None:
         rho = by_library.renyi.rho
         if by_library.renyi != zcdp(rho):
-            raise BudgetError(f"The charge {name!r} is not zero-concentrated: no guarantee for two steps is known.")
+            raise BudgetError(f"The charge {name!r} is not zero-concentrated. No guarantee is known for replacing a record.")
         whole = zero_concentrated(name, 4 * rho, "4 times the rho for adding or removing a record")
         return Charge(name=name, epsilon=whole.epsilon, renyi=whole.renyi, because=whole.because, rule=REPLACING, parts=(part,))
     return Charge(
@@ -241,7 +241,7 @@ class Plan:
         """
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
-            raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
+            raise BudgetError("Two planned charges have the same name. Give the criteria different names.")
         if all(charge.pure for charge in once + per_round):
             sharing = ()  # a sum of epsilons, for any sharing
         if cap is not None:
@@ -265,7 +265,7 @@ class Plan:
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
-                f"of {decimal_text(limit)} in [budget]. {advice}Nothing was read and nothing was spent."
+                f"of {decimal_text(limit)} in [budget]. {advice}No data were read and no budget was spent."
             )
 
 
@@ -298,9 +298,9 @@ def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, parti
     """Raise BudgetError unless a release after a scout has one round on all rows, at the delta of the cap."""
     if rule is None or rule.rounds is None or rule.rounds.exact_mean != 1 or partition is not None or delta != cap.delta:
         raise BudgetError(
-            f"Refused: after a scout, a release needs one round on all rows, at the delta of the cap, {float(cap.delta):g}. "
-            'Set [selection] mode = "hidden_number" and rounds = { 1 = 1 }, delete [partition], copy delta from [scout]. '
-            "Nothing was spent."
+            f"Refused: a release after a scout must have exactly one round, use all rows and have the delta of the cap "
+            f'({float(cap.delta):g}). Set [selection] mode = "hidden_number" and rounds = {{ 1 = 1 }}, delete [partition], and '
+            "copy delta from [scout]. No budget was spent."
         )
 
 
@@ -316,7 +316,7 @@ def pure_epsilon(charge: Charge) -> Fraction:
     """
     epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
     if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
-        raise BudgetError(f"The charge {charge.name!r} leaves no epsilon for a mechanism of pure differential privacy.")
+        raise BudgetError(f"The charge {charge.name!r} cannot pay for a mechanism that satisfies pure differential privacy.")
     return epsilon
 
 
@@ -334,8 +334,8 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
     if total.renyi is None:
         if total.delta > delta:
             raise BudgetError(
-                f"Refused: the plan costs delta = {float(total.delta):.6g}, which is more than {float(delta):g}, the delta in "
-                "[budget]. Nothing was read and nothing was spent."
+                f"Refused: the plan costs delta = {float(total.delta):.6g}, but [budget] delta is only {float(delta):g}. No "
+                "data were read and no budget was spent."
             )
         return total
     curves = stated_as_curves(total, delta)

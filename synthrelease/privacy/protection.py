@@ -66,7 +66,9 @@ def without_message(kind: type[BaseException], error: BaseException | None, trac
     """Write the type of an error, its file and its line to stderr. Do not write the message or source code."""
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-    sys.stderr.write(f"synthrelease: {kind.__name__}{origin}. The message is not shown: it could contain private values.\n")
+    sys.stderr.write(
+        f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could contain private values.\n"
+    )
 
 
 def core_limit() -> int:

@@ -77,7 +77,7 @@ class StopCoin:
 
     def __post_init__(self) -> None:
         if not 0 < self.stop_probability <= 1:
-            raise Unexpected("a stop probability above 0 and at most 1", f"{float(self.stop_probability):g}")
+            raise Unexpected(f"The stop probability must be above 0 and at most 1. It is {float(self.stop_probability):g}")
 
     @property
     def words(self) -> str:
@@ -127,7 +127,10 @@ class NegativeBinomial:
 
     def __post_init__(self) -> None:
         if not (0 < self.stop_probability < 1 and self.shape > -1):
-            raise Unexpected("a stop probability above 0 and below 1, and a shape above -1", f"{self}")
+            raise Unexpected(
+                "The stop probability must lie between 0 and 1, and the shape above -1. The stop probability is "
+                f"{float(self.stop_probability):g}, and the shape is {float(self.shape):g}"
+            )
 
     @property
     def words(self) -> str:
@@ -190,17 +193,21 @@ class FiniteLaw:
 
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
-            listed = ", ".join(map(str, rounds[:10])) or "none"
+            listed = ", ".join(map(str, rounds[:10])) or "no number"
             raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS} in ascending order", listed)
         if len(rounds) > MOST_VALUES:
-            raise Unexpected(f"at most {MOST_VALUES} different numbers of rounds", str(len(rounds)))
+            raise Unexpected(
+                f"The distribution has {len(rounds)} different numbers of rounds. At most {MOST_VALUES} are allowed"
+            )
         for k, probability in self.atoms:
             if not probability >= LEAST_PROBABILITY:
                 expected = f"a probability of at least {float(LEAST_PROBABILITY):g}"
                 raise Unexpected(expected, f"{float(probability):g}", place=str(k))
         total = sum((probability for _, probability in self.atoms), Fraction(0))
         if total != 1:
-            raise Unexpected("probabilities that sum to 1", f"a sum of 1 {'-' if total < 1 else '+'} {float(abs(total - 1)):g}")
+            raise Unexpected(
+                f"The probabilities must sum to 1. Their sum is 1 {'-' if total < 1 else '+'} {float(abs(total - 1)):g}"
+            )
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
@@ -241,7 +248,10 @@ class FiniteLaw:
         if not epsilon or len(self.atoms) == 1:
             return most
         if epsilon > LARGEST_EPSILON:
-            raise BudgetError(f"A hidden number needs rounds of at most epsilon = {LARGEST_EPSILON}, found {float(epsilon):g}.")
+            raise BudgetError(
+                f"Each round costs epsilon = {float(epsilon):g}. With a hidden number of rounds, a round may cost at most "
+                f"epsilon = {LARGEST_EPSILON}."
+            )
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -300,7 +310,7 @@ class SelectionRule:
                 return NegativeBinomial(shape=self.shape, stop_probability=self.stop_probability)
             return StopCoin(stop_probability=self.stop_probability) if self.stop_probability else None
         except Unexpected as error:
-            problem = f"The number of rounds: {error}."
+            problem = f"{error}."
         raise BudgetError(problem)
 
 
@@ -337,11 +347,10 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     if isinstance(law, NegativeBinomial):
         return _negative_binomial(name, one_round, law)
     if law is None:
-        problem = "a curve" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
+        problem = "is a Renyi curve" if one_round.renyi is not None else f"has delta = {float(one_round.delta):g}"
         raise BudgetError(
-            "Private selection with a known threshold has no guarantee if rounds have delta > 0 and the stop probability is 0, "
-            f"because only a search with pure rounds may have no limit. The round {one_round.name!r} has {problem}. Set "
-            "[selection] stop_probability above 0."
+            f"The round {one_round.name!r} {problem}. Private selection with a known threshold and without a stop probability "
+            "has a guarantee only if the rounds satisfy pure differential privacy. Set [selection] stop_probability above 0."
         )
     return _approximate(name, one_round, law, delta)
 
@@ -374,8 +383,8 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
         epsilon = epsilon_at(one_round, share)
     if whole >= 1:
         raise BudgetError(
-            f"The selection gives no guarantee: its delta would be {float(whole):.3g}. Lower the delta of the generation, or "
-            "raise the stop probability."
+            f"The selection has no guarantee, because its delta would be {float(whole):.3g}. Choose a smaller delta for the "
+            "generation, or a larger stop probability."
         )
     price = law.approximate_price(epsilon, share)
     because = f"{law.words}; rounds of epsilon = {decimal_text(epsilon)} at delta = {float(share):.3g} cost "
@@ -387,9 +396,9 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
     """Return the charge of zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
     if one_round.renyi is None:
         raise BudgetError(
-            "With this distribution of the number of rounds, every round must be pure or zero-concentrated; the round "
-            f"{one_round.name!r} has delta > 0. "
-            'Set [selection] mode = "known_threshold" with a stop probability above 0, or "hidden_number".'
+            "With this distribution of the number of rounds, every round must be pure or zero-concentrated, but the round "
+            f'{one_round.name!r} has delta > 0. Set [selection] mode to "hidden_number", or to "known_threshold" with a '
+            "stop probability above 0."
         )
     curve = selected(one_round.renyi, law.shape, law.stop_probability)
     because = "best of a hidden, truncated negative binomial number of rounds (Papernot & Steinke 2022)"

@@ -128,7 +128,7 @@ class PartitionRule:
         InputError : when there are fewer than two rows.
         """
         if n < 2:
-            raise InputError(f"the rows cannot be divided: expected at least 2 rows, found {n}.")
+            raise InputError(f"The rows cannot be divided into two pieces, because there are fewer than 2 rows ({n}).")
         fit = min(max(int(n * self.fit), 1), n - 1)
         return fit, n - fit
 

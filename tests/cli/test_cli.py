@@ -203,7 +203,10 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
     second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, before="pass")
     assert second.returncode == 4
-    assert f"30 in all, {SPENT} are spent, and this run costs {SPENT}" in words(second.stderr)
+    assert (
+        f"would cost epsilon = {SPENT}. The ledger {ledger} allows epsilon = 30 in total, and {SPENT} is already spent"
+        in words(second.stderr)
+    )
     assert not (tmp_path / "again").exists()
     assert f"Spent epsilon {SPENT} of 30" in words(run("ledger", "show", ledger).stdout)
     assert (

@@ -267,7 +267,7 @@ def test_a_vector_is_not_drawn_when_one_of_its_charges_is_gone(tmp_path: Path) -
     entropy, noises = Known(0, 0), shared_noise({each.name: each.epsilon for each in criteria})
     for planned in (criteria[:1], criteria[1:], []):
         private = world.private((0, 1, 1), [each.charge for each in planned], entropy)
-        with pytest.raises(BudgetError, match="was not planned or already spent"):
+        with pytest.raises(BudgetError, match="was not planned, or was already spent"):
             figures_of(criteria, private, world.candidate((0, 0, 1)), world.setting(*criteria), Fitted(), noises)
     assert not entropy.seen
 

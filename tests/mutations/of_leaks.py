@@ -111,7 +111,7 @@ OF_LEAKS = (
         name="message: errors in destructors and threads are quoted",
         breaks="a message of a library about a value is shown",
         place="privacy.protection:without_message",
-        old='f"synthrelease: {kind.__name__}{origin}. The message is not shown: it could contain private values.\\n"',
+        old='f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could contain private values.\\n"',
         new=(
             'f"synthrelease: {kind.__name__}: {error}{origin}. The message is not shown, because it could hold '
             'private values.\\n"'

@@ -86,7 +86,7 @@ def test_sums_are_exact_where_floats_are_not(tmp_path: Path) -> None:
 def test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path / "ledger", "coins", 1)
     tiny = Fraction(1, 10**50)
-    with pytest.raises(BudgetError, match="allows epsilon = 1 in all, 0 are spent, and this run costs"):
+    with pytest.raises(BudgetError, match="would cost epsilon = .* allows epsilon = 1 in total, and 0 is already spent"):
         ledger.reserve(cost(1 + tiny), "too much")
     ledger.reserve(cost(1 - tiny), "nearly all")
     ledger.reserve(cost(tiny), "the rest")
@@ -112,7 +112,7 @@ def test_amounts_that_are_no_exact_epsilon_are_refused(coins: Ledger, tmp_path: 
     charge = object.__new__(Charge)
     for name, value in {"name": "a run", "epsilon": wrong, "delta": Fraction(0), "because": "", "parts": ()}.items():
         object.__setattr__(charge, name, value)
-    with pytest.raises(BudgetError, match="expected a number"):
+    with pytest.raises(BudgetError, match="must be a number"):
         coins.reserve(charge, "nonsense")
     with pytest.raises(BudgetError):
         open_ledger(tmp_path / "new", "coins", wrong)  # type: ignore[arg-type]
@@ -160,7 +160,7 @@ def test_opening_never_overwrites(coins: Ledger, tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="never overwritten"):
             open_ledger(tmp_path / name, "coins", 99)
     assert coins.path.read_bytes() == before
-    with pytest.raises(OutputError, match="existing folder"):
+    with pytest.raises(OutputError, match="does not exist"):
         open_ledger(tmp_path / "no" / "ledger", "coins", 1)
 
 
@@ -172,7 +172,7 @@ def test_a_deleted_ledger_is_not_opened_anew_while_something_remembers_it(coins:
     for ending in ("-wal", "-shm", "-journal"):
         left = coins.path.with_name(coins.path.name + ending)
         left.touch()
-        with pytest.raises(OutputError, match=f"{ending}: a file is in the place of the new ledger: expected no file"):
+        with pytest.raises(OutputError, match=f"{ending}: There is already a file with this name"):
             open_ledger(coins.path, "coins", 10)
         left.unlink()
     assert open_ledger(coins.path, "coins", 10).statement().epsilon == 0  # from here on only the logbook knows
@@ -182,16 +182,16 @@ def test_an_opening_that_was_stopped_halfway_is_taken_over_only_with_the_same_li
     path = tmp_path / "ledger"
     open_ledger(path, "coins", 10)
     path.unlink()
-    with pytest.raises(OutputError, match="another ledger is being opened here"):
+    with pytest.raises(OutputError, match="Another process is creating a ledger with this name"):
         open_ledger(path, "coins", 11)
     assert open_ledger(path, "coins", 10).statement().epsilon_limit == 10
 
 
 @pytest.mark.parametrize("name", ["", " coins", "coins\n", "x" * 101, "a\tb"])
 def test_names_and_purposes_are_one_printable_line(coins: Ledger, tmp_path: Path, name: str) -> None:
-    with pytest.raises(BudgetError, match="expected one line"):
+    with pytest.raises(BudgetError, match="must be one line"):
         open_ledger(tmp_path / "new", name, 1)
-    with pytest.raises(BudgetError, match="expected one line"):
+    with pytest.raises(BudgetError, match="must be one line"):
         coins.reserve(cost(1), name * 2 or name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coins.ledger", "coins.ledger.head"]
 
@@ -332,9 +332,7 @@ def test_an_older_copy_is_refused_because_of_its_head_file(coins: Ledger, tmp_pa
     old = coins.path.read_bytes()
     coins.reserve(cost(3), "the third")
     coins.path.write_bytes(old)
-    with pytest.raises(
-        LedgerError, match=r"expected charge 3 as recorded in the head file, found a ledger of 2 charges.*Restore"
-    ):
+    with pytest.raises(LedgerError, match=r"has 2 charges, but not charge 3 of the head file.*Restore"):
         coins.reserve(cost(3), "the third again")
 
 
@@ -358,7 +356,7 @@ def test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone(coins:
 def test_a_copy_without_its_head_file_is_refused_until_the_logbook_renews_it(coins: Ledger, tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     copy = Path(shutil.copy(coins.path, tmp_path / "copy"))
-    with pytest.raises(LedgerError, match="the head file that belongs to this ledger, found none"):
+    with pytest.raises(LedgerError, match="The head file of the ledger is missing"):
         load_ledger(copy)
     with pytest.raises(LedgerError, match="expected head"):
         renew_head(copy, "0" * 16)
@@ -380,7 +378,7 @@ def test_an_old_write_ahead_file_cannot_bring_back_an_old_state(coins: Ledger) -
     for ending, content in old.items():
         coins.path.with_name(coins.path.name + ending).write_bytes(content)
     for action in (coins.statement, lambda: coins.reserve(cost(1), "one more")):
-        with pytest.raises(LedgerError, match="found a ledger of 2 charges that is older"):
+        with pytest.raises(LedgerError, match="has 2 charges, but not charge 3 .* old or changed copy"):
             action()
 
 
@@ -404,24 +402,24 @@ def test_files_that_are_no_ledger_are_refused_and_left_as_they_are(tmp_path: Pat
         path = tmp_path / name
         path.write_bytes(content)
         shutil.copy(head_path(coins.path), head_path(path))
-        with pytest.raises(LedgerError, match="found another"):
+        with pytest.raises(LedgerError, match="not a ledger"):
             Ledger(path=path).reserve(cost(1), "a run")
         assert path.read_bytes() == content
     (tmp_path / "folder").mkdir()
     for name in ("absent", "folder"):
         shutil.copy(head_path(coins.path), tmp_path / f"{name}.head")
-        with pytest.raises(LedgerError, match="found no such file"):
+        with pytest.raises(LedgerError, match="There is no such file"):
             load_ledger(tmp_path / name)
     assert not (tmp_path / "absent").exists()
 
 
 def test_the_ledger_of_another_dataset_or_format_is_refused(coins: Ledger) -> None:
-    with pytest.raises(LedgerError, match="expected the ledger of 'dice', found the ledger of 'coins'"):
+    with pytest.raises(LedgerError, match="the ledger of 'coins', not of 'dice'"):
         load_ledger(coins.path, dataset="dice")
     assert load_ledger(coins.path, dataset="coins").statement().epsilon_limit == 10
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {FORMAT + 1}")
-    with pytest.raises(LedgerError, match="Use the version of synthrelease that wrote it, or open a new ledger"):
+    with pytest.raises(LedgerError, match="Use the version that wrote it, or open a new ledger"):
         coins.reserve(cost(1), "one more")
 
 
@@ -593,9 +591,9 @@ def test_a_release_reserves_its_whole_plan(coins: Ledger) -> None:
     after = reserve_for_release(coins.path, plan(), "Births\n2024  " + "x" * 300, dataset="coins")
     assert after.epsilon == Fraction(7, 3) + 5
     assert after.entries[-1].what == ("Births 2024  " + "x" * 300)[:200]
-    with pytest.raises(BudgetError, match="allows epsilon = 10 in all, 22/3 are spent, and this run costs 5"):
+    with pytest.raises(BudgetError, match="would cost epsilon = 5. .* allows epsilon = 10 in total, and 22/3 is already spent"):
         reserve_for_release(coins.path, plan(), "Births")
-    with pytest.raises(LedgerError, match="found no such file"):
+    with pytest.raises(LedgerError, match="There is no such file"):
         reserve_for_release(coins.path.with_name("absent"), plan(), "Births")
 
 
@@ -605,7 +603,7 @@ def test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_th
     assert path == tmp_path / "out.ledger"
     reserve_for_release(path, plan(), "Births")
     assert ledger_beside(out, plan(), "Births", Fraction(99)) == path  # the limit stays as it was opened
-    with pytest.raises(BudgetError, match="allows epsilon = 9 in all, 5 are spent"):
+    with pytest.raises(BudgetError, match="allows epsilon = 9 in total, and 5 is already spent"):
         reserve_for_release(path, plan(), "Births")
     single = ledger_beside(tmp_path / "other", plan(), "\n", None)
     assert reserve_for_release(single, plan(), "").epsilon == 5
@@ -623,7 +621,7 @@ def test_exact_numbers_of_rows_are_published_on_one_domain_alone(coins: Ledger) 
     assert coins.reserve(cost(1), "an exact one", ChargedRun(domain=FIRST)).domain == FIRST
     before = coins.statement()
     with pytest.raises(
-        BudgetError, match=r"on the domain 2e2e2e2e2e2e2e2e, and an earlier release .* on the domain 1f1f"
+        BudgetError, match=r"for the domain 2e2e2e2e2e2e2e2e, but .* an earlier release .* for another domain, 1f1f"
     ) as refused:
         coins.reserve(cost(1), "another domain", ChargedRun(domain=SECOND))
     assert refused.value.exit_code == 4
@@ -640,7 +638,7 @@ def test_a_release_says_its_domain(coins: Ledger) -> None:
 
 @pytest.mark.parametrize("domain", ["", "births", "1f", "1F" * 32, "1f" * 33, "1f" * 32 + "\n"])
 def test_a_domain_is_a_digest(coins: Ledger, domain: str) -> None:
-    with pytest.raises(BudgetError, match="expected 64 hexadecimal digits"):
+    with pytest.raises(BudgetError, match="must have 64 hexadecimal digits"):
         coins.reserve(cost(1), "one more", ChargedRun(domain=domain))
     assert len(coins.statement().entries) == 2
 
@@ -649,8 +647,8 @@ def test_a_domain_is_a_digest(coins: Ledger, domain: str) -> None:
 def test_a_ledger_of_another_format_is_refused_unread(coins: Ledger, version: int) -> None:
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {version}")
-    advice = "Use the version of synthrelease that wrote it, or open a new ledger with the remaining budget as its limit"
-    with pytest.raises(LedgerError, match=f"expected a ledger of format 1 or 3, found format {version}.*{advice}"):
+    advice = "Use the version that wrote it, or open a new ledger with the remaining budget as its limit"
+    with pytest.raises(LedgerError, match=f"has format {version}.* reads the formats 1 and 3.*{advice}"):
         load_ledger(coins.path)
 
 
@@ -670,7 +668,7 @@ def test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of
         (second,) = database.execute("SELECT hash FROM charges WHERE number = 2").fetchone()
         hashes_anew(database)
         database.execute("UPDATE charges SET hash = ? WHERE number = 2", (second,))
-    with pytest.raises(LedgerError, match="charge 2 changed or damaged"):
+    with pytest.raises(LedgerError, match="Charge 2 was changed or is damaged"):
         coins.statement()
 
 
@@ -694,7 +692,7 @@ VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x +
 def test_a_view_without_an_end_is_not_read(coins: Ledger, statement: str) -> None:
     with edited(coins.path) as database:
         database.executescript(statement)
-    with pytest.raises(LedgerError, match="expected the tables of a ledger"):
+    with pytest.raises(LedgerError, match="tables are not those of a ledger"):
         coins.statement()
 
 
@@ -710,7 +708,7 @@ def test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_rig
         hashes_anew(database)
         head = database.execute("SELECT hash FROM charges WHERE number = 2").fetchone()[0]
     head_path(coins.path).write_text(f"synthrelease ledger head 1\n2 {head}\n")
-    with pytest.raises(LedgerError, match="charge 2 changed or damaged"):
+    with pytest.raises(LedgerError, match="Charge 2 was changed or is damaged"):
         coins.statement()
 
 
@@ -759,15 +757,15 @@ def coins_with_right_hashes(database: sqlite3.Connection) -> Head:
 def test_links_in_a_circle_pipes_and_folders_are_refused(coins: Ledger) -> None:
     circle = coins.path.with_name("circle")
     circle.symlink_to(circle)
-    with pytest.raises(LedgerError, match="expected a ledger, found no such file"):
+    with pytest.raises(LedgerError, match="There is no such file"):
         load_ledger(circle)
     for make in (os.mkfifo, os.mkdir):
         wal = coins.path.with_name(coins.path.name + "-wal")
         make(wal)
-        with pytest.raises(LedgerError, match="expected a file that SQLite made, found a link or something else"):
+        with pytest.raises(LedgerError, match="This is not a regular file"):
             coins.statement()
         wal.rmdir() if wal.is_dir() else wal.unlink()
     head_path(coins.path).unlink()
     os.mkfifo(head_path(coins.path))
-    with pytest.raises(LedgerError, match="expected a head file that can be read, found a folder, pipe or device"):
+    with pytest.raises(LedgerError, match="The head file is a folder, pipe or device"):
         coins.statement()

@@ -35,7 +35,7 @@ def test_scout_and_release_cost_the_cap_whatever_the_release_needs_below_it() ->
         assert (total.epsilon, total.delta) == (2, Fraction(1, 10**9))
         assert [part.name for part in total.parts] == [SCOUT, UNKNOWN, "generation", "one round"]
     for rho, tests in ((CAP.rho_left + STEP, CAP.tests), (CAP.rho_left, CAP.tests + STEP)):
-        with pytest.raises(BudgetError, match="leaves rho"):
+        with pytest.raises(BudgetError, match="leaves only rho"):
             within_cap("both", CAP, *release_of(rho, tests))
 
 
@@ -48,7 +48,7 @@ def test_without_a_delta_epsilons_add_up_to_the_cap(ledger: Ledger) -> None:
     for part in (mechanism("x", cap.tests + STEP, ""), gaussian("x", STEP, ""), mechanism("x", STEP, "", STEP)):
         with pytest.raises(BudgetError):
             within_cap("both", cap, part)
-    with pytest.raises(BudgetError, match="exceed the cap"):
+    with pytest.raises(BudgetError, match="cost more than the cap"):
         capped("both", Fraction(2) - STEP, Fraction(0), total.parts)
     scout(ledger, cap)
     released(ledger, cap)
@@ -67,7 +67,7 @@ def test_what_is_left_is_what_the_exact_curve_leaves() -> None:
 
 def test_parts_without_a_theorem_are_refused() -> None:
     for part in (zero_concentrated("curve", Fraction(1, 100), ""), mechanism("x", Fraction(1, 10), "", Fraction(1, 10**12))):
-        with pytest.raises(BudgetError, match="must be Gaussian or pure"):
+        with pytest.raises(BudgetError, match="must be Gaussian or satisfy pure"):
             within_cap("both", CAP, part)
 
 
@@ -84,7 +84,7 @@ def test_a_node_that_states_a_cap_holds_its_parts() -> None:
     parts = within_cap("both", CAP, *release_of(CAP.rho_left, CAP.tests)).parts
     assert capped("both", CAP.epsilon, CAP.delta, parts).parts == parts
     for epsilon, delta in ((CAP.epsilon - 50 * STEP, CAP.delta), (CAP.epsilon, CAP.delta * 9 / 10)):
-        with pytest.raises(BudgetError, match="exceed the cap"):
+        with pytest.raises(BudgetError, match="cost more than the cap"):
             capped("both", epsilon, delta, parts)
 
 
@@ -221,14 +221,14 @@ def test_scout_and_release_add_up_to_the_cap(ledger: Ledger) -> None:
 
 
 def test_one_release_follows_a_scout(ledger: Ledger) -> None:
-    with pytest.raises(BudgetError, match="found none"):
+    with pytest.raises(BudgetError, match="does not contain the scout"):
         released(ledger)
     scout(ledger)
     for other in ({"tests": Fraction(1, 4)}, {"epsilon": Fraction(3)}, {"rho": Fraction(1, 1000)}):
-        with pytest.raises(BudgetError, match="found none"):
+        with pytest.raises(BudgetError, match="does not contain the scout"):
             released(ledger, replace(CAP, **other))
     released(ledger)
-    with pytest.raises(BudgetError, match="without a release after it"):
+    with pytest.raises(BudgetError, match="must not have been followed by a release"):
         released(ledger)
     scout(ledger)
     released(ledger)
@@ -249,7 +249,7 @@ def test_a_release_of_a_piece_follows_no_scout(ledger: Ledger) -> None:
     split = Split(pieces=2, key="a" * 64, register="b" * 64)
     ledger.split(split)
     scout(ledger)
-    with pytest.raises(BudgetError, match="on all rows after a scout"):
+    with pytest.raises(BudgetError, match="the release after it must also use all rows"):
         ledger.check(mechanism("release", CAP.epsilon, "", CAP.delta), "a", ChargedRun(cap=CAP, piece=1, split=split))
 
 

@@ -164,7 +164,7 @@ def test_a_gaussian_charge_states_a_rho_and_nothing_else() -> None:
     assert charge.curve() == zcdp(Fraction(1, 10))
     assert charge.price != zero_concentrated("g", Fraction(1, 10), "").price
     for renyi in (None, RenyiCurve(rho=Fraction(1), constant=Fraction(1))):
-        with pytest.raises(BudgetError, match="called Gaussian"):
+        with pytest.raises(BudgetError, match="marked as Gaussian"):
             Charge(name="g", epsilon=Fraction(0), renyi=renyi, because="", gaussian=True)
 
 

@@ -67,17 +67,17 @@ def test_the_same_people_pay_for_every_year(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("year", "epsilon", "again", "told"),
     [
-        (2019, "0.5", False, "already has a release of 2019"),
-        (2022, "0.5", False, "expected a year of the plan in .*, 2019 to 2021, found 2022"),
-        (2018, "0.5", False, "expected a year of the plan"),
+        (2019, "0.5", False, "already contains a release for 2019"),
+        (2022, "0.5", False, "covers the years 2019 to 2021, but .* year is 2022"),
+        (2018, "0.5", False, "covers the years 2019 to 2021, but .* year is 2018"),
         (
             2020,
             "0.51",
             False,
-            r"allows epsilon = 0.5 and delta = 0 for the release of 2020, and this release costs epsilon = 0.51",
+            r"release for 2020 would cost epsilon = 0.51 and delta = 0, but the plan allows only epsilon = 0.5 and delta = 0",
         ),
-        (2020, "0.5", True, "expected one earlier release of 2020 to replace .* found none"),
-        (2019, "0.86", True, "allows epsilon = 0.85"),
+        (2020, "0.5", True, "contains no release for 2020 to replace"),
+        (2019, "0.86", True, "the second release for 2019 .* allows only epsilon = 0.85"),
     ],
 )
 def test_what_is_not_in_the_plan_is_refused_and_charged_nothing(
@@ -93,34 +93,34 @@ def test_what_is_not_in_the_plan_is_refused_and_charged_nothing(
 def test_second_releases_are_as_many_as_planned(ledger: Ledger) -> None:
     spend(ledger, 2019, "0.85")
     spend(ledger, 2019, "0.85", again=True)
-    with pytest.raises(BudgetError, match="expected one earlier release of 2019 to replace .* found two"):
+    with pytest.raises(BudgetError, match="already contains two releases for 2019"):
         spend(ledger, 2019, "0.5", again=True)
     spend(ledger, 2020, "0.5")
-    with pytest.raises(BudgetError, match="the plan allows 1 second releases of a year, all charged"):
+    with pytest.raises(BudgetError, match="the plan allows only 1 second release, and no second release is left"):
         spend(ledger, 2020, "0.5", again=True)
 
 
 def test_a_release_and_its_ledger_have_the_same_plan(ledger: Ledger, tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="differs from the plan in"):
         spend(ledger, 2019, "0.5", plan=replace(PLAN, in_all=3, in_year=3))
-    with pytest.raises(BudgetError, match="names no year"):
+    with pytest.raises(BudgetError, match="year is not set"):
         ledger.reserve(mechanism("a release", Fraction(1, 2), "of a test"), "a run")
     plain = open_ledger(tmp_path / "plain.ledger", "births", 10)
-    with pytest.raises(BudgetError, match="contains no plan over years: expected the plan"):
+    with pytest.raises(BudgetError, match="years describes a multi-year plan, but .* contains no such plan"):
         spend(plain, 2019, "0.5")
 
 
 def test_a_plan_comes_first_and_once_and_within_the_limit(ledger: Ledger, tmp_path: Path) -> None:
-    with pytest.raises(BudgetError, match="already has a plan over years"):
+    with pytest.raises(BudgetError, match="already contains a multi-year plan"):
         ledger.plan_years(PLAN)
-    with pytest.raises(BudgetError, match="has a plan over years, which counts records"):
+    with pytest.raises(BudgetError, match="does not allow a register that is split"):
         ledger.split(Split(pieces=2, key="1a" * 32, register="2b" * 32))
     used = open_ledger(tmp_path / "used.ledger", "births", 10)
     used.reserve(mechanism("a release", Fraction(1), "of a test"), "a run")
     with pytest.raises(BudgetError, match="already has entries"):
         used.plan_years(PLAN)
     small = open_ledger(tmp_path / "small.ledger", "births", "1.69")
-    with pytest.raises(BudgetError, match="costs a person up to epsilon = 1.7"):
+    with pytest.raises(BudgetError, match="would cost up to epsilon = 1.7 per person"):
         small.plan_years(PLAN)
     assert small.statement().entries == ()
 
@@ -133,7 +133,7 @@ def of_year(year: int, epsilon: str, again: bool = False) -> tuple[PaidYear, ...
 def test_a_release_that_the_ledger_was_never_charged_for_cannot_be_named(ledger: Ledger, named: tuple[PaidYear, ...]) -> None:
     """A forged one, one of another ledger, and what an older copy of this one has not heard of."""
     spend(ledger, 2019, "0.85")
-    with pytest.raises(BudgetError, match=f"names a release of {named[0].year} .* has no such charge"):
+    with pytest.raises(BudgetError, match=f"names a release for {named[0].year} .* has no such charge"):
         spend(ledger, 2020, "0.5", named=named)
     assert spend(ledger, 2020, "0.5", named=of_year(2019, "0.85")) == Fraction("0.85")
 
@@ -146,9 +146,9 @@ def test_of_two_copies_the_older_one_does_not_go_on(ledger: Ledger, tmp_path: Pa
         shutil.copy(f"{ledger.path}{ending}", f"{copy}{ending}")
     spend(ledger, 2020, "0.5")
     head = ledger.statement().head.hash[:16]
-    with pytest.raises(BudgetError, match=r"an older copy or a different ledger"):
+    with pytest.raises(BudgetError, match=r"an older copy of the ledger or a different ledger"):
         spend(Ledger(path=copy), 2021, "0.5", named=(*of_year(2019, "0.85"), *of_year(2020, "0.5")))
-    with pytest.raises(LedgerError, match="expected head among its charges"):
+    with pytest.raises(LedgerError, match="does not contain the expected head"):
         spend(Ledger(path=copy, expect_head=head), 2020, "0.5")
 
 
@@ -175,7 +175,7 @@ def test_a_crash_between_two_years_leaves_a_year_either_charged_or_free(
         with pytest.raises(Crash):
             spend(ledger, 2020, "0.5")
     assert [entry.notes.year for entry in ledger.statement().entries] == [None, 2019, 2020]
-    with pytest.raises(BudgetError, match="already has a release of 2020"):
+    with pytest.raises(BudgetError, match="already contains a release for 2020"):
         spend(ledger, 2020, "0.5")
     assert spend(ledger, 2020, "0.85", again=True) == Fraction("1.35")
 
@@ -196,7 +196,7 @@ def test_a_plan_that_ends_otherwise_is_another_plan(ledger: Ledger) -> None:
     ):
         with pytest.raises(BudgetError, match="differs from the plan in"):
             spend(ledger, 2020, "0.5", plan=other)
-        with pytest.raises(BudgetError, match="already has a plan over years"):
+        with pytest.raises(BudgetError, match="already contains a multi-year plan"):
             ledger.plan_years(other)
 
 
@@ -204,9 +204,9 @@ def test_a_plan_that_ends_otherwise_is_another_plan(ledger: Ledger) -> None:
     "text", ["year 2022", "year 2019 again again", "year 02019", "years", Notes(horizon=PLAN).text, "year 2019 piece 1", "year"]
 )
 def test_what_only_a_forger_writes_of_years_is_refused_although_the_hashes_are_right(text: str) -> None:
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="malformed|contradict"):
         notes_of(text, [Notes(horizon=PLAN)])
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="contradict the notes of earlier"):
         notes_of("year 2019", [])
     assert notes_of(Notes(horizon=PLAN).text, []) == Notes(horizon=PLAN)
     assert notes_of("year 2021 again", [Notes(horizon=PLAN)]) == Notes(year=2021, again=True)

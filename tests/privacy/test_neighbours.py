@@ -103,5 +103,5 @@ def test_a_library_is_asked_for_what_gives_the_stated_budget(guarantee: str, bud
 
 def test_the_curve_of_a_selection_has_no_second_step() -> None:
     curve = selected(zcdp(Fraction(1)), Fraction(1), Fraction(1, 2))
-    with pytest.raises(BudgetError, match="no guarantee"):
+    with pytest.raises(BudgetError, match="No guarantee is known"):
         replacing_one(type(zero_concentrated("g", Fraction(1), ""))(name="g", epsilon=Fraction(0), renyi=curve, because=""))

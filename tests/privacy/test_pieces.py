@@ -238,7 +238,7 @@ def test_sizes_follow_from_the_number_of_rows(n: int, sizes: tuple[int, int]) ->
     assert HALVES.sizes(n) == sizes
     assert PartitionRule(fit=Fraction(1, 1000)).sizes(n) == (1, n - 1)
     assert PartitionRule(fit=Fraction(999, 1000)).sizes(n) == (n - 1, 1)
-    with pytest.raises(InputError, match="at least 2 rows"):
+    with pytest.raises(InputError, match="fewer than 2 rows .1"):
         HALVES.sizes(1)
 
 

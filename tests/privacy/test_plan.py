@@ -129,7 +129,7 @@ def test_epsilon_is_never_printed_too_small() -> None:
     "number", ["1e999999999", "1e-999999999", "1e331", "9" * 1000, 10**400, "1e99999999999999999999", Decimal("1e400000")]
 )
 def test_numbers_whose_exact_value_would_fill_the_memory_are_refused(number: object) -> None:
-    with pytest.raises(ValueError, match="expected a number of at most 330 digits, found a longer one"):
+    with pytest.raises(ValueError, match="The number has more than 330 digits"):
         exact(number)  # type: ignore[arg-type]
 
 

@@ -121,12 +121,12 @@ def test_the_approximate_bound_is_never_above_the_one_of_liu_and_talwar(epsilon:
 def test_rounds_without_a_guarantee_are_refused() -> None:
     forever, best = SelectionRule(), SelectionRule(stop_probability=Fraction(1, 10), shape=Fraction(1))
     approximate = mechanism("g", Fraction(1), "", Fraction(1, 10**6))
-    with pytest.raises(BudgetError, match="only a search with pure rounds may have no limit"):
+    with pytest.raises(BudgetError, match="only if the rounds satisfy pure"):
         private_selection("s", approximate, forever)
     for curve in (zero_concentrated("g", Fraction(1), ""), gaussian("g", Fraction(1), "")):
         with pytest.raises(BudgetError, match="Set delta in"):
             private_selection("s", curve, SelectionRule(stop_probability=Fraction(1, 10)))
-        with pytest.raises(BudgetError, match="only a search with pure rounds may have no limit"):
+        with pytest.raises(BudgetError, match="only if the rounds satisfy pure"):
             private_selection("s", curve, forever, Fraction(1, 10**9))
     with pytest.raises(BudgetError, match="delta > 0"):
         private_selection("s", approximate, best)
@@ -135,7 +135,7 @@ def test_rounds_without_a_guarantee_are_refused() -> None:
             "s", mechanism("g", Fraction(9), "", Fraction(1, 10)), SelectionRule(stop_probability=Fraction(1, 10))
         )
     for rule in (SelectionRule(shape=Fraction(1)), SelectionRule(stop_probability=Fraction(1, 2), shape=Fraction(-1))):
-        with pytest.raises(BudgetError, match="expected a stop probability above 0"):
+        with pytest.raises(BudgetError, match="stop probability must"):
             private_selection("s", mechanism("g", Fraction(1), ""), rule)
 
 
@@ -223,14 +223,14 @@ def test_one_mechanism_for_several_parts_counts_with_the_square_of_their_sum() -
     found = stated_at(in_sequence("release", fit, one), delta).epsilon
     assert found == least(fit.curve(), [Fraction(8, 100)], delta)
     assert found > stated_at(in_sequence("release", fit, *parts), delta).epsilon
-    with pytest.raises(BudgetError, match="not all of its parts are pure"):
+    with pytest.raises(BudgetError, match="not all of them are pure"):
         together("one", fit)
 
 
 def test_a_plan_that_needs_a_delta_is_refused_without_one() -> None:
     with pytest.raises(BudgetError, match="Set delta in"):
         stated_at(zero_concentrated("g", Fraction(1), ""), Fraction(0))
-    with pytest.raises(BudgetError, match=r"delta = 1e-06, which is more than 1e-07"):
+    with pytest.raises(BudgetError, match=r"delta = 1e-06, but .* delta is only 1e-07"):
         stated_at(mechanism("g", Fraction(1), "", Fraction(1, 10**6)), Fraction(1, 10**7))
     pure = mechanism("g", Fraction(1), "")
     assert stated_at(pure, Fraction(1, 10**6)) == pure  # a pure plan stays pure, whatever delta it might have had

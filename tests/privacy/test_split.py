@@ -40,11 +40,13 @@ def read(ledger: Ledger, piece: int, epsilon: object, delta: object = 0) -> Stat
 def test_what_was_spent_is_that_of_the_dearest_piece_and_each_has_the_limit(ledger: Ledger) -> None:
     assert read(ledger, 1, 9).epsilon == 10
     assert read(ledger, 2, 4, Fraction(1, 20)).epsilon == 10  # in all 14, of which no record pays more than 10
-    with pytest.raises(BudgetError, match="allows epsilon = 10 in all, 10 are spent on piece 1, and this run costs 1/7"):
+    with pytest.raises(
+        BudgetError, match="would cost epsilon = 1/7.* allows epsilon = 10 in total, and 10 is already spent on piece 1"
+    ):
         read(ledger, 1, Fraction(1, 7))
-    with pytest.raises(BudgetError, match="allows epsilon = 10 in all, 10 are spent, and this run costs 1"):
+    with pytest.raises(BudgetError, match="would cost epsilon = 1. .* allows epsilon = 10 in total, and 10 is already spent. "):
         ledger.reserve(cost(1), "of all rows once more")  # it would read piece 1, too
-    with pytest.raises(BudgetError, match=r"allows delta = 0\.1 in all, 0\.05 are spent on piece 2"):
+    with pytest.raises(BudgetError, match=r"allows delta = 0\.1 in total, and 0\.05 is already spent on piece 2"):
         read(ledger, 2, 1, Fraction(1, 19))
     found = read(ledger, 2, 5)
     assert (found.epsilon, found.delta, found.epsilons.most_renumbered) == (10, Fraction(1, 20), 19)
@@ -68,11 +70,11 @@ def test_a_register_is_split_once(ledger: Ledger) -> None:
 )
 def test_a_piece_that_there_is_not_is_refused(ledger: Ledger, piece: int | None, split: Split | None) -> None:
     before = ledger.statement()
-    with pytest.raises(BudgetError, match="lacks this piece"):
+    with pytest.raises(BudgetError, match="does not record the piece"):
         ledger.reserve(cost(1), "a run", ChargedRun(piece=piece, split=split))
     assert ledger.statement() == before
     unsplit = open_ledger(ledger.path.with_name("other.ledger"), "coins", 10)
-    with pytest.raises(BudgetError, match="lacks this piece"):
+    with pytest.raises(BudgetError, match="does not record the piece"):
         unsplit.reserve(cost(1), "a run", ChargedRun(piece=1, split=SPLIT))
 
 
@@ -80,15 +82,15 @@ def test_a_piece_that_there_is_not_is_refused(ledger: Ledger, piece: int | None,
 def test_what_only_a_forger_writes_of_pieces_is_refused_although_the_hashes_are_right(ledger: Ledger, text: object) -> None:
     """Another piece, a second split, a piece before there is a split."""
     split = [Notes(split=SPLIT)]
-    with pytest.raises(ValueError, match="expected (a piece|one split)"):
+    with pytest.raises(ValueError, match="malformed|contradict"):
         notes_of(text, split)
-    with pytest.raises(ValueError, match="expected one split"):
+    with pytest.raises(ValueError, match="contradict"):
         notes_of("1", [])
     assert notes_of("", split) == Notes()
     assert notes_of("3", split) == Notes(piece=3)
     assert notes_of(Notes(split=SPLIT).text, []) == Notes(split=SPLIT)
     for most in (1, 1001):
-        with pytest.raises(ValueError, match="expected a piece"):
+        with pytest.raises(ValueError, match="malformed"):
             notes_of(Notes(split=replace(SPLIT, pieces=most)).text, [])
 
 
@@ -97,7 +99,7 @@ def test_a_changed_piece_is_found(ledger: Ledger, number: int, column: str) -> N
     read(ledger, 1, 1)
     with edited(ledger.path) as database:
         database.execute("UPDATE charges SET piece = ? WHERE number = ?", (column, number))
-    with pytest.raises(LedgerError, match=f"charge {number} changed"):
+    with pytest.raises(LedgerError, match=f"Charge {number} was changed"):
         ledger.statement()
 
 

@@ -430,7 +430,7 @@ def requested(folder: Path, book: object = BOOK, **further: object) -> ScoutRequ
         ({"encoding": "foo"}, "encoding: expected"),
         ({"delimiter": ";;"}, "delimiter: expected"),
         ({"cap": "much"}, "--cap"),
-        ({"cap": "0.1", "tests": "0.2"}, "an epsilon above that of the tests"),
+        ({"cap": "0.1", "tests": "0.2"}, "tests below epsilon"),
         ({"first_by": ("day",)}, "--first-by"),
         ({"unit": "person"}, "--first-by"),
         ({"only": ("gone",)}, "found 'gone'"),
