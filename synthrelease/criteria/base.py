@@ -99,7 +99,10 @@ class Criterion(SpecTable):
         if answered_by is not None and epsilon:
             raise Unexpected("Delete epsilon: a value that is computed from the noisy tables costs nothing")
         if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
-            raise Unexpected('a number above 0, or answered_by = "measurements" instead of an epsilon', "0 or nothing")
+            raise Unexpected(
+                "This criterion needs an epsilon above 0. To compute its value from the noisy tables instead, set "
+                'answered_by = "measurements"'
+            )
         return epsilon
 
     # The criterion value, its sensitivity and its range.
@@ -234,7 +237,7 @@ class Criterion(SpecTable):
         if self.answered_by is None:
             return self.query(n, candidate, setting, fitted)
         if fitted.answers is None:
-            raise LookupError("nothing was measured")
+            raise LookupError("No tables were measured")
         transformation = candidate.transformation
         limits = fitted.answers.limits(transformation, setting)[self.name]
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
@@ -377,7 +380,7 @@ class Regression:
         line.
         """
         if self.model is None:
-            raise LookupError("the private fit is missing")
+            raise LookupError("The private fit is missing")
         return self.model
 
 

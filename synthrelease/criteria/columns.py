@@ -37,8 +37,8 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
-            expected = f"a number for every bin of {column!r} (give the column's categories `numbers`)"
-            yield Mistake(field, expected, f"bins without a number in {binning.name!r}")
+            problem = f"Some bins of {column!r} have no number in the alternative {binning.name!r}"
+            yield Mistake(field, f"{problem}. Give the categories of this column `numbers`")
             return
 
 
@@ -50,9 +50,8 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if binning.name not in checked_names and not binning.refines(coarser):
-            expected = f"bins of {column!r} such that every bin of every alternative lies in one bin"
-            straddling = f"alternative {binning.name!r} with a bin that overlaps two of {listing(coarser.labels)}"
-            yield Mistake(field, expected, straddling)
+            problem = f"The alternative {binning.name!r} of {column!r} has a bin that overlaps two of the coarser bins"
+            yield Mistake(field, f"{problem} {listing(coarser.labels)}. Each bin must lie within one of them")
         checked_names.add(binning.name)
 
 
@@ -87,12 +86,15 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
             continue
         checked_names.add(binning.name)
         labels_of_values = binning.labels[: binning.present]
-        expected = f"bins of values of {column!r} that every alternative has ({listing(labels_of_values)} in {binning.name!r})"
         if unknown_labels := [label for label in labels if label not in labels_of_values]:
-            yield Mistake(field, expected, repr(unknown_labels[0]), closest(unknown_labels[0], labels_of_values))
+            problem = f"{unknown_labels[0]!r} is not a bin of {column!r} with values in the alternative {binning.name!r}"
+            text = f"{problem}. The bins with values are {listing(labels_of_values)}"
+            yield Mistake(field, text, suggestion=closest(unknown_labels[0], labels_of_values))
             return
         if set(labels_of_values) <= set(labels):
-            yield Mistake(field, f"some bins of {column!r}, not all", f"all of {binning.name!r}")
+            yield Mistake(
+                field, f"All bins of {column!r} in the alternative {binning.name!r} are named. Name only some of them"
+            )
             return
 
 
@@ -105,15 +107,17 @@ def representation_mistakes(
         alternatives = schema[name].alternatives
         chosen = representation.get(name, "")
         if chosen not in alternatives:
-            expected, actual = f"an alternative of {name!r} ({listing(alternatives)})", repr(chosen) if chosen else "nothing"
-            yield Mistake(f"representation.{name}", expected, actual, closest(chosen, alternatives))
+            problem = f"{chosen!r} is not an alternative of {name!r}" if chosen else f"No alternative of {name!r} is chosen"
+            text = f"{problem}. The alternatives are {listing(alternatives)}"
+            yield Mistake(f"representation.{name}", text, suggestion=closest(chosen, alternatives))
             continue
         if name in numbered and any(number is None for number in alternatives[chosen].numbers[: alternatives[chosen].present]):
-            yield Mistake("features", f"a number for every bin of {name!r}", f"none in {chosen!r}")
+            yield Mistake("features", f"Some bins of {name!r} have no number in the alternative {chosen!r}")
         yield from not_inside(setting, f"representation.{name}", name, alternatives[chosen])
     cells = math.prod(len(schema[name].alternatives.get(representation.get(name, ""), ())) for name in columns)
     if cells > DENSE_LIMIT:
-        yield Mistake("representation", f"bins with at most {DENSE_LIMIT} combinations", f"{cells}")
+        problem = f"The alternatives have {cells:,} combinations of bins. The limit is {DENSE_LIMIT:,}"
+        yield Mistake("representation", f"{problem}. Choose coarser alternatives")
     yield from unknown_columns(schema, "representation", representation)
 
 
@@ -133,8 +137,8 @@ columns are compared."""
 ALL_COLUMNS = "all columns"
 
 
-OF_BINS = 'values = "bins", because noisy tables contain numbers of rows in bins, and no exact values'
-"""The setting that a message suggests if measurements should answer a criterion."""
+OF_BINS = 'Set values = "bins". Noisy tables contain numbers of rows in bins, and no exact values'
+"""The message if noisy tables shall answer a criterion that compares exact values."""
 
 
 def usual_largest(n_columns: int) -> int:
@@ -182,7 +186,7 @@ class MarginalCriterion(Criterion):
             from synthrelease.generators.measurements import FormulaTerm
 
             if text.strip() != ALL_COLUMNS and FormulaTerm.of(text).weight != 1:
-                raise Unexpected("tables without weights, such as 'age:region' or 'all 2-way'", repr(text))
+                raise Unexpected(f"{text!r} has a weight. Name tables without weights, such as 'age:region' or 'all 2-way'")
         return tables
 
     @cached_property
@@ -249,10 +253,10 @@ class MarginalCriterion(Criterion):
         many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in every]
         if any(number > MAX_TABLES for number, _ in many):
             number, text = max(many)
-            return [Mistake("tables", f"terms that stand for at most {MAX_TABLES} tables", f"{text!r}, {number} tables")]
-        expected = f"so few columns that there are at most {MAX_TABLES} tables"
+            return [Mistake("tables", f"{text!r} means {number:,} tables. At most {MAX_TABLES:,} tables can be compared")]
         n_tables = self.n_tables(layout)
-        return [Mistake("largest", expected, f"{n_tables} tables")] if n_tables > MAX_TABLES else []
+        problem = f"The criterion compares {n_tables:,} tables. The limit is {MAX_TABLES:,}. Compare tables of fewer columns"
+        return [Mistake("largest", problem)] if n_tables > MAX_TABLES else []
 
     def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
         """Return the column names of every compared table."""

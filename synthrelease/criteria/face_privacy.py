@@ -79,10 +79,10 @@ class RareRows(Criterion):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         width = len(setting.schema.columns)
         if self.columns is not None and self.columns > width:
-            yield Mistake("columns", f"at most the number of columns ({width})", str(self.columns))
+            yield Mistake("columns", f"`columns` is {self.columns}, but the release has only {width} columns")
         elif self._n_tables(width) > MAX_TABLES:
-            tables = f"{self._n_tables(width)} tables"
-            yield Mistake("columns", f"so few columns that there are at most {MAX_TABLES} tables", tables)
+            problem = f"There are {self._n_tables(width):,} tables of {self.columns} columns. The limit is {MAX_TABLES:,}"
+            yield Mistake("columns", problem)
 
     def _n_tables(self, width: int) -> int:
         return 1 if self.columns is None else math.comb(width, self.columns)

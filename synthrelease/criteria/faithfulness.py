@@ -96,7 +96,7 @@ class Faithfulness(Criterion):
         named = self.exact + self.within_one_bin + self.ignored
         twice = [name for name in named if named.count(name) > 1]
         if twice:
-            yield f"each column may be named once; {twice[0]!r} is named twice"
+            yield f"{twice[0]!r} is named twice. Name each column once in exact, within_one_bin or ignored"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         lists = ("exact", "within_one_bin", "ignored", "exact_around")
@@ -105,17 +105,19 @@ class Faithfulness(Criterion):
             return wrong
         unnamed = [name for name in setting.schema.names if name not in self.exact + self.within_one_bin + self.ignored]
         if unnamed:
-            expected = f"every column in exact, within_one_bin or ignored; add {listing(unnamed)}"
-            wrong.append(Mistake("exact", expected, "a column in no list" if len(unnamed) == 1 else "columns in no list"))
+            problem = f"Every column must be in exact, within_one_bin or ignored. Add {listing(unnamed)} to one of these lists"
+            wrong.append(Mistake("exact", problem))
         elif not self.exact + self.within_one_bin:
-            wrong.append(Mistake("exact", "at least one column in exact or within_one_bin", "none"))
+            wrong.append(Mistake("exact", "All columns are ignored. Name at least one column in exact or within_one_bin"))
         wrong += self._unlike(setting.schema.linked) if self.any_order else []
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
-                wrong.append(Mistake("within_one_bin", "columns whose bins have an order", repr(name)))
+                wrong.append(
+                    Mistake("within_one_bin", f"The bins of {name!r} have no order. Name this column in exact or ignored")
+                )
         for name in self.exact_around:
             if name not in self.within_one_bin or setting.schema[name].kind == "category":
-                wrong.append(Mistake("exact_around", "numeric columns that are also in within_one_bin", repr(name)))
+                wrong.append(Mistake("exact_around", f"{name!r} must be a numeric column that is also in within_one_bin"))
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
@@ -123,13 +125,16 @@ class Faithfulness(Criterion):
         the same way.
         """
         if linked is None:
-            yield Mistake("any_order", "no `any_order` in a configuration without [members]", "true")
+            yield Mistake("any_order", "any_order = true requires a configuration with [members]")
             return
         treated = {name: how for how in ("exact", "within_one_bin", "ignored") for name in getattr(self, how)}
         for plain, same in zip(linked.names, zip(*linked.slots, strict=True), strict=True):
             ways = {(treated.get(name), self.exact_around.get(name)) for name in same}
             if len(ways) > 1:
-                yield Mistake("any_order", f"the columns of {plain!r} for all members in the same list", listing(same))
+                problem = (
+                    f"{listing(same)} are the columns of {plain!r} for different members. Put all of them into the same list"
+                )
+                yield Mistake("any_order", f"{problem}, with the same exact_around")
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
         """Return the indices of the columns that are not ignored."""

@@ -98,7 +98,7 @@ class Design(MomentGrid):
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
         scales = weights * MOST / (weights * largest).max() * (1 - 2.0**-40)  # no scaled moment exceeds MOST
         if not (np.isfinite(scales).all() and (scales > 0).all()):
-            raise ValueError("expected finite scales above 0; the numbers of the prior are too large or too small")
+            raise ValueError("The numbers of the prior are too large or too small")
         scaled = replace(bare, scales=scales)
         sizes = [int(rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1).max(initial=1)) for batch in batches]
         return replace(scaled, sensitivity=2 * max(sizes))

@@ -221,7 +221,7 @@ class InGroups(OfMembers):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.by and not self.overall:
-            yield "there must be a group-by column, or overall = true"
+            yield "Name at least one column in `by`, or set overall = true"
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class InGroups(OfMembers):
         """
         wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if ordered and not wrong and not setting.schema[self.column].ordered:
-            wrong.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
+            wrong.append(Mistake("column", f"The bins of {self.column!r} have no order, which this criterion needs"))
         return wrong
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:

@@ -149,7 +149,7 @@ class ConditionalMean(InGroups):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = self.column_mistakes(setting)
         if self.answered_by is not None and self.values == "own":
-            wrong.append(Mistake("answered_by", OF_BINS, 'values = "own"'))
+            wrong.append(Mistake("answered_by", OF_BINS))
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -192,11 +192,11 @@ def check_range(ends: tuple[float, float]) -> None:
     """
     lowest, highest = ends
     if not lowest < highest:
-        raise ValueError("range must be [lowest, highest] with lowest < highest")
+        raise ValueError("range must be [lowest, highest], with lowest < highest")
     width = highest - lowest
     step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
     if not mean_error(lowest, highest) <= step / 4:
-        raise ValueError("range is too narrow or too wide: floating-point numbers must be able to distinguish means in it")
+        raise ValueError("range is too narrow or too wide. Floating-point numbers must be able to distinguish the means in it")
 
 
 def middle(lowest: float, highest: float) -> float:
@@ -340,7 +340,7 @@ class ConditionalMedian(InGroups):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if not all(0 < q < 1 and (Fraction(str(q)) * _FINEST).denominator == 1 for q in self.quantiles):
-            yield "quantiles must lie above 0 and below 1, with at most four decimals"
+            yield "Quantiles must be above 0 and below 1, with at most four decimals"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting, ordered=True)

@@ -121,7 +121,7 @@ class LogisticRegression(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if len(set(self.columns)) != len(self.columns):
-            yield "the target and the features must be different columns"
+            yield "The target and the features must be different columns"
         check_ranges(self.ranges, self.features)
 
     @property
@@ -138,8 +138,8 @@ class LogisticRegression(Criterion):
         target = self.binnings(setting)[-1]
         labels_of_values = target.labels[: target.present]
         if not set(self.positive) < set(labels_of_values):
-            expected = f"some values of {self.target!r} in {target.name!r}, not all ({listing(labels_of_values)})"
-            return [Mistake("positive", expected, listing(self.positive))]
+            problem = f"Name some of the values of {self.target!r}, but not all: {listing(labels_of_values)}"
+            return [Mistake("positive", f"{problem}. At present, {listing(self.positive)} is named")]
         return []
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:

@@ -226,7 +226,7 @@ class RelativeMarginalError(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.threshold < self.clip:
-            yield f"threshold must be below clip ({self.clip:g}): otherwise a clipped ratio could never fail"
+            yield f"threshold must be below clip ({self.clip:g}). Otherwise no table could fail, because ratios are clipped"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Return the count of every bin of every column."""
@@ -536,8 +536,9 @@ class WeightedMarginalError(MarginalCriterion):
         for transformation in setting.transformations:
             numbers = transformation.numbers(self.weight)
             if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
-                expected = f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)"
-                yield Mistake("weight", expected, f"others in {transformation.binning(self.weight).name!r}")
+                problem = f"The numbers of {self.weight!r} cannot be weights in {transformation.binning(self.weight).name!r}"
+                rule = "Each bin needs a number of at least 0, and one bin a number above 0. Missing values have no number"
+                yield Mistake("weight", f"{problem}. {rule}")
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:

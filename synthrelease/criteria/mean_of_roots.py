@@ -114,12 +114,12 @@ class MeanOfRoots(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.number == "agreement" and (self.bins or self.range):
-            yield "agreement needs neither bins nor range, because it is a share of pairs of members"
+            yield "Delete bins and range, because agreement is a share of pairs of members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
-            yield "range must state the lowest and the highest value of a root; other values are clipped"
+            yield "Set range to the lowest and the highest value of a root. Other values are clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
-            yield "there must be a group-by column, or overall = true"
+            yield "Name at least one column in `by`, or set overall = true"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
@@ -129,8 +129,8 @@ class MeanOfRoots(Criterion):
         if unknown:
             return wrong
         if self.number == "agreement" and len(columns) < 2:
-            expected = "a column of members, in a release in which a root may have two members"
-            wrong.append(Mistake("column", expected, repr(self.column)))
+            problem = f"agreement compares two members of a root, but {self.column!r} exists at most once for each root"
+            wrong.append(Mistake("column", problem))
         if self.number == "agreement":
             return [*wrong, *grouping_mistakes(setting, "column", columns[:1])]
         if self.bins:

@@ -213,7 +213,7 @@ class _Table:
 def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk: float) -> Limits:
     holding = [table for table in tables if table.holds(sums.columns)]
     if not holding:
-        raise LookupError(f"no measured table has the columns {sums.columns}")
+        raise LookupError(f"No measured table has the columns {sums.columns}")
     low, high, n = [], [], measured.n
     of_sums = _of_scored_sums(sums, measured, risk)
     for index, estimates in enumerate(_estimates(sums, holding)):
@@ -246,7 +246,7 @@ def _least(limits: Sequence[Limit]) -> Limit:
 def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
     """Return the smallest and the largest possible value of a weighted sum of n rows."""
     if max(abs(int(weights.min())), abs(int(weights.max()))) * n >= _EXACT:
-        raise ValueError("expected weights whose sums over all rows are exact")
+        raise ValueError("The weights are too large. Their sum over all rows could not be computed exactly")
     return int(weights.min()) * n, int(weights.max()) * n
 
 

@@ -181,12 +181,13 @@ def _mistakes(
     schema = setting.schema
     linked, of = schema.linked, repr(criterion.of)
     alone = criterion.of != "members" and linked is not None and linked.most < 2
-    by_name, of_rows = criterion.not_by_name, "an epsilon, because measurements cannot answer a criterion about members"
+    by_name = criterion.not_by_name
+    answered = "Measurements cannot answer a criterion about members. Delete answered_by and set an epsilon"
     checks = (
-        (linked is None, Mistake("of", "no `of` in a configuration without [members]", of)),
-        (alone, Mistake("of", "'members', because a root has at most one member", of)),
-        (by_name, Mistake(by_name, "tables named by their columns, because `of` is set", "tables of another kind")),
-        (criterion.answered_by, Mistake("answered_by", of_rows, repr(criterion.answered_by))),
+        (linked is None, Mistake("of", f"of = {of} requires a configuration with [members]")),
+        (alone, Mistake("of", f"of = {of} is not possible, because a root has at most one member. Set of = 'members'")),
+        (by_name, Mistake(by_name, "If `of` is set, each table must be named by its columns in `tables`")),
+        (criterion.answered_by, Mistake("answered_by", answered)),
     )
     if first := [mistake for wrong, mistake in checks if wrong][:1]:
         yield from first
@@ -208,8 +209,8 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
         if len(columns) == 2:
             yield from (mistake for column in columns for mistake in unnumbered(setting, "column", column))
             if name in criterion.own_values_of:
-                expected = "values = 'bins', because a difference is computed from the representative values of bins"
-                yield Mistake("values", expected, "'own'")
+                problem = "A difference of two columns is computed from the representative values of bins"
+                yield Mistake("values", f"{problem}. Set values = 'bins'")
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:

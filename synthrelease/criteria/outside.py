@@ -75,7 +75,7 @@ class OutsideCriterion(Criterion):
         candidate = deepcopy(candidate)  # a package that changes its arrays does not change released rows
         sensitivity = self.sensitivity(n, candidate, setting)
         if not (math.isfinite(sensitivity) and sensitivity > 0):
-            raise ValueError(f"the sensitivity of {self.kind} must be positive: expected a number above 0, found {sensitivity}")
+            raise ValueError(f"The sensitivity of {self.kind} must be a finite number above 0. It is {sensitivity}")
         from synthrelease.criteria.outside_mechanism import figure_of  # readers of a release do not need it
 
         figure = partial(self.figure, candidate=candidate, setting=setting)

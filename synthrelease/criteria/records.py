@@ -270,9 +270,9 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
     """Raise ValueError if a range is for a column that is not in `columns`, or if a range is not increasing."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
-            raise ValueError(f"ranges may name only {listing(columns)}; {name!r} is another column")
+            raise ValueError(f"ranges may name only {listing(columns)}, but it also names {name!r}")
         if not lowest < highest:
-            raise ValueError(f"the range of {name!r} must be [lowest, highest] with lowest < highest")
+            raise ValueError(f"The range of {name!r} must be [lowest, highest], with lowest < highest")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,7 +138,7 @@ class RegressionCoefficients(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if len(set(self.columns)) != len(self.columns):
-            yield "the target and the features must be different columns"
+            yield "The target and the features must be different columns"
         check_ranges(self.ranges, self.columns)
 
     @property
@@ -183,24 +183,22 @@ class RegressionCoefficients(Criterion):
         line.
         """
         if self.values != "bins":
-            yield Mistake("answered_by", OF_BINS, f'values = "{self.values}"')
+            yield Mistake("answered_by", OF_BINS)
         for name in self.columns:
             chosen = self.representation[name]
             other_alternatives = {transformation.binning(name).name for transformation in setting.transformations} - {chosen}
             lacking = setting.schema[name].alternatives[chosen].missing is not None
             if other_alternatives or lacking:
-                expected = (
-                    f"a column {name!r} without missing values, used only in its alternative in `representation`, because "
-                    "moments of pairs of columns answer the criterion"
-                )
-                found = "missing values" if lacking else f"also {listing(sorted(other_alternatives))}"
-                yield Mistake("answered_by", expected, found)
+                others = f"The release may also use {listing(sorted(other_alternatives))} for {name!r}"
+                problem = f"{name!r} can have missing values" if lacking else others
+                advice = "The noisy tables then do not determine the regression. Delete answered_by and set an epsilon"
+                yield Mistake("answered_by", f"{problem}. {advice}")
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = list[Mistake]()
         if setting.joint_test and self.fit == "every_round":
-            expected = '"once", because [selection] test = "joint" tests rounds without a separate fit'
-            wrong.append(Mistake("fit", expected, '"every_round"'))
+            problem = 'Set fit = "once". With [selection] test = "joint", no round can have its own fit'
+            wrong.append(Mistake("fit", problem))
         wrong += unknown_columns(setting.schema, "target", [self.target])
         wrong += unknown_columns(setting.schema, "features", self.features)
         if wrong:
@@ -208,18 +206,18 @@ class RegressionCoefficients(Criterion):
         wrong = [*representation_mistakes(setting, self.columns, self.representation, self.columns)]
         for field in ("coefficients", "centres", "spreads") if self.prior else ():
             if set(getattr(self.prior, field)) != set(self.features):
-                expected = f"one number for each feature ({listing(self.features)})"
-                numbers = listing(getattr(self.prior, field)) or "none"
-                wrong.append(Mistake(f"prior.{field}", expected, numbers))
+                problem = f"The prior needs one number for each feature ({listing(self.features)})"
+                numbers = listing(getattr(self.prior, field)) or "no column"
+                wrong.append(Mistake(f"prior.{field}", f"{problem}. At present, it has numbers for {numbers}"))
         if not wrong and self.answered_by is not None:
             wrong += self._unanswered(setting)
         columns = None if wrong else self.regression_columns(setting, setting.atomic)
         if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
-            expected = (
-                "numbers small enough for a regression (spreads and uncertainty from 1e-50 to 1e50; residuals, and features in "
-                "spreads from their centres, up to 1e50)"
+            problem = (
+                "The numbers are too large or too small for a regression. Spreads and uncertainties must lie between 1e-50 and "
+                "1e50. Residuals must be at most 1e50, and so must the distances of features from their centres, in spreads"
             )
-            wrong.append(Mistake("prior" if self.prior else "representation", expected, "larger numbers"))
+            wrong.append(Mistake("prior" if self.prior else "representation", problem))
         return wrong
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
@@ -402,9 +400,9 @@ class RegressionOneStep(RegressionCoefficients):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if not self.range[0] < self.range[1]:
-            yield "range must be [lowest, highest] with lowest < highest"
+            yield "range must be [lowest, highest], with lowest < highest"
         if self.line is not None and self.fit_epsilon is not None:
-            yield 'expected either fit_epsilon, which pays for a private line, or line = "measurements", but not both settings'
+            yield 'Set either fit_epsilon, which pays for a private line, or line = "measurements", but not both'
 
     @property
     def charge(self) -> Charge:
@@ -423,7 +421,7 @@ class RegressionOneStep(RegressionCoefficients):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         yield from super().mistakes(setting, earlier)
         if self.prior is not None and self.fit_epsilon is None:
-            yield Mistake("prior", "no prior without fit_epsilon, because then no regression is fitted", "a prior")
+            yield Mistake("prior", "Without fit_epsilon no regression is fitted. Delete the prior, or set fit_epsilon")
 
     @property
     def measured_line(self) -> bool:
@@ -603,21 +601,22 @@ class RegressionPrediction(Criterion):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.range[0] < self.range[1]:
-            yield "range must be [lowest, highest] with lowest < highest"
+            yield "range must be [lowest, highest], with lowest < highest"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         lines = {name: criterion for name, criterion in earlier.items() if isinstance(criterion, RegressionCoefficients)}
         usable = [name for name, criterion in lines.items() if criterion.fit_charge or criterion.measured_line]
         if self.coefficients not in usable:
-            lines_with = "regression_coefficients, or regression_one_step with fit_epsilon or line"
-            expected = f"the name of an earlier criterion that has a line: {lines_with} ({listing(usable) or 'there is none'})"
-            yield Mistake("coefficients", expected, repr(self.coefficients), closest(self.coefficients, usable))
+            kinds = "regression_coefficients, or regression_one_step with fit_epsilon or line"
+            problem = f"{self.coefficients!r} is not an earlier criterion with a regression line ({kinds})"
+            there = f"The criteria with a line are {listing(usable)}" if usable else "No earlier criterion has a line"
+            yield Mistake("coefficients", f"{problem}. {there}", suggestion=closest(self.coefficients, usable))
             return
         partner = _coefficients(earlier, self.coefficients)
         numbers = partner.regression_columns(setting, setting.atomic).numbers[-1]
         if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
-            expected = f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})"
-            yield Mistake("range", expected, str(list(self.range)))
+            numbers_of_target = f"all numbers of the target, from {numbers.min():.15g} to {numbers.max():.15g}"
+            yield Mistake("range", f"The range {list(self.range)} must contain {numbers_of_target}")
 
 
 def _gaps(

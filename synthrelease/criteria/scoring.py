@@ -178,7 +178,7 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
     for criterion in criteria:
         worst = criterion.worst_figure
         if not criterion.compares:
-            reasons.append(f"{criterion.name!r}, which uses released rows alone")
+            reasons.append(f"{criterion.name!r}, which uses released rows only")
         elif criterion.threshold >= worst:
             threshold = figure(criterion.threshold)
             reasons.append(f"{criterion.name!r} with a threshold of {threshold} (worst value: {figure(worst)})")
@@ -201,8 +201,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
         return
     if threshold >= worst:
         yield (
-            f"the value of this criterion cannot exceed {figure(worst)}, and the threshold is {figure(threshold)}. Every "
-            "table passes, so the criterion tests nothing. Take a smaller threshold."
+            f"the threshold is {figure(threshold)}, and the value of this criterion is never above {figure(worst)}. So every "
+            "table passes. Choose a smaller threshold."
         )
         return
     if sensitivity is None or criterion.answered_by is not None:
@@ -210,27 +210,28 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     room = threshold - best
     if room <= 0:
         yield NobodyPasses(
-            f"the value of this criterion cannot be below {figure(best)}, and the threshold is {figure(threshold)}. No table "
-            "can pass, not even a perfect one, unless the noise happens to help. Take a larger threshold."
+            f"the threshold is {figure(threshold)}, and the value of this criterion is never below {figure(best)}. So not even "
+            "a perfect table can pass, except by chance because of the noise. Choose a larger threshold."
         )
     elif joint_test is not None:
         margin = joint_test.margin * sensitivity
         if margin >= room:
             yield NobodyPasses(
-                f"the margin of the joint test for this criterion is {figure(margin, 2)} or more, and the threshold is "
-                f"{figure(threshold)}. No table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
+                f"the threshold is {figure(threshold)}, and the margin of the joint test for this criterion is at least "
+                f"{figure(margin, 2)}. So not even a perfect table can pass. Choose a larger threshold or test_epsilon."
             )
         elif margin >= room / 2:
             yield (
-                f"the margin of the joint test takes {margin / room:.0%} or more of the threshold {figure(threshold)}. Tables "
-                f"with a value above {figure(threshold - margin, 2)} mostly fail. Take a larger threshold or test_epsilon."
+                f"the margin of the joint test is at least {margin / room:.0%} of the threshold {figure(threshold)}. Tables "
+                f"with a value above {figure(threshold - margin, 2)} mostly fail. Choose a larger threshold or test_epsilon."
             )
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"the noise of this criterion is large compared with its threshold {figure(threshold)}. A perfect table is refused "
-            f"in {luck:.0%} of cases or more, and a table whose error is as far above the threshold passes as often. Take an "
-            f"epsilon of at least {figure(enough, 2)}, or a larger threshold."
+            f"the noise of this criterion is large compared with its threshold {figure(threshold)}. A perfect table is "
+            f"rejected in at least {luck:.0%} of cases. Tables whose error is too large are accepted as often, if they miss "
+            f"the threshold by as much as the perfect table meets it. Choose an epsilon of at least {figure(enough, 2)}, or a "
+            "larger threshold."
         )
 
 
@@ -244,13 +245,13 @@ def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
     """
     if least > criterion.threshold:
         yield NobodyPasses(
-            f"the noise of the measurements alone makes the bound of this criterion {figure(least, 2)} or more, and the "
-            f"threshold is {figure(criterion.threshold)}. No table can pass, not even a perfect one. Give the measured tables "
-            "of this criterion more of the budget, or replace answered_by with an epsilon."
+            f"the threshold is {figure(criterion.threshold)}, but the noise of the measurements alone makes the bound of this "
+            f"criterion at least {figure(least, 2)}. So not even a perfect table can pass. Give the measured tables of this "
+            "criterion more of the budget, or replace answered_by with an epsilon."
         )
     elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:
         yield (
-            f"the noise of the measurements alone makes the bound of this criterion {figure(least, 2)} or more. This is more "
+            f"the noise of the measurements alone makes the bound of this criterion at least {figure(least, 2)}, which is more "
             f"than halfway to the threshold {figure(criterion.threshold)}. Give the measured tables of this criterion more of "
             "the budget, or replace answered_by with an epsilon."
         )

@@ -60,7 +60,7 @@ class SharesInGroups(InGroups):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if self.column in self.by:
-            yield "the column whose shares are compared cannot be a column to group by"
+            yield f"{self.column!r} is the column whose shares are compared, so it cannot be in `by`"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
         """Return the shares of a candidate for each grouping."""

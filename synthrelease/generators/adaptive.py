@@ -531,8 +531,8 @@ class AdaptiveGenerator(Generator):
             unmeasured = [columns for columns, weight in self.weights(layout).items() if not weight]
             cells = JunctionTree.of(layout.sizes, unmeasured).largest
             if cells > DENSE_LIMIT:
-                expected = f"tables of weight 0 that connect at most {DENSE_LIMIT} cells"
-                yield Mistake(field="tables", text=expected, found=f"{cells} cells")
+                problem = f"The tables of weight 0 connect {cells:,} cells. The limit is {DENSE_LIMIT:,}"
+                yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables of weight 0")
 
     def ties(self, layout: Layout) -> Ties:
         """Return the associations that a fit may measure. With a prior or a term "all N-way", every table may be measured.

@@ -67,7 +67,7 @@ class Budgeted:
 
     def _take(self, part: Fraction) -> None:
         if not 0 < part <= self.left:
-            raise BudgetError("the queries cost more than the budget of the private table")
+            raise BudgetError("The queries cost more than the budget of the private table.")
         self.left -= part
 
 
@@ -120,10 +120,10 @@ class PrivateTables(Budgeted):
         sizes = tuple(self._counts.layout.sizes[column] for column in columns)
         whole = np.array(scores)
         if whole.shape != sizes or not whole.size or whole.dtype.kind not in "iu":
-            raise ValueError("expected whole scores, one for each cell of the table")
+            raise ValueError("The scores must be whole numbers, one for each cell of the table")
         low, high = int(whole.min()), int(whole.max())  # Python integers: a difference of numpy integers could overflow
         if low < -MOST_SCORE or high > MOST_SCORE:
-            raise ValueError(f"expected scores from -{MOST_SCORE:,} to {MOST_SCORE:,}")
+            raise ValueError(f"The scores must lie between -{MOST_SCORE:,} and {MOST_SCORE:,}")
         self._take(part)
         span, bounded = max(high - low, 1), whole.astype(np.int64)
         exact = opaque(lambda: np.array([int((self._exact_of(columns) * bounded).sum())]))

@@ -383,12 +383,12 @@ class Associations:
         if self.linked is not None and len(slots) > 1:
             slots_named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
             if len(slots_named) > 1:
-                expected = f"the number of a member in each name, as in {slot_name(self.linked.names[0], 2)!r}"
-                raise Unexpected(expected, listing(names))
+                advice = f"Write the number of a member in each name, as in {slot_name(self.linked.names[0], 2)!r}"
+                raise Unexpected(f"{advice}, because {listing(names)} name different members")
             slots = range(min(slots_named), min(slots_named) + 1) if slots_named else slots
         by_slot = [tuple(each[slot % len(each)] for each in choices) for slot in slots]
         if any(len(set(columns)) < len(columns) for columns in by_slot):
-            raise Unexpected("different columns", f"{listing(names)}, two of which are the same")
+            raise Unexpected(f"Two of the columns {listing(names)} are the same. Name different columns")
         return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:

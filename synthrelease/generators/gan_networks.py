@@ -174,8 +174,10 @@ class AdversarialGenerator(Generator):
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
-            expected = f"a table of at most {CELL_LIMIT} cells, because {self.family!r} models all cells at once"
-            yield Mistake(field="family", text=expected, found=f"{layout.n_cells} cells; the largest: {layout.largest()}")
+            problem = (
+                f"The table has {layout.n_cells:,} cells. {self.family!r} models all cells at once, at most {CELL_LIMIT:,}"
+            )
+            yield Mistake(field="family", text=f"{problem}. The columns with the most bins are {layout.largest()}")
 
     def effort(self, layout: Layout) -> float:
         return float(self.steps * (self.batch + self.critic_width + self.generator_width))

@@ -244,8 +244,8 @@ class PATECTGAN(AdversarialGenerator):
         yield from super().mistakes(layout, tied)
         cells = self.teachers * Pairs(layout).cells
         if cells > TABLE_LIMIT:
-            expected = f"at most {TABLE_LIMIT} counts of all teachers, who each keep the tables of all pairs of columns"
-            yield Mistake(field="teachers", text=expected, found=f"{cells} counts; the largest: {layout.largest()}")
+            problem = f"The teachers need {cells:,} counts for the tables of all pairs of columns. The limit is {TABLE_LIMIT:,}"
+            yield Mistake(field="teachers", text=f"{problem}. The columns with the most bins are {layout.largest()}")
 
     def charge(self, epsilon: Fraction) -> Charge:
         name = f"PATECTGAN: noisy frequencies, and noisy votes on {self.steps * self.labels} rows (Papernot et al. 2018)"

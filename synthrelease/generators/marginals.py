@@ -156,12 +156,12 @@ class MarginalsGenerator(MeasuringGenerator):
     @classmethod
     def _weighted_terms(cls, text: str | None) -> str | None:
         if text is not None and not all(term.weight for term in read_terms(text)):
-            raise Unexpected("tables with weights above 0", repr(text))
+            raise Unexpected(f"A table in {text!r} has weight 0. Here, all weights must be above 0")
         return text
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.prior is None and not all(term.weight for term in self.terms):
-            yield "tables of weight 0 take the association of their columns from a prior, so a prior must be named"
+            yield "Name a prior, or delete the tables of weight 0. The association of their columns comes from the prior"
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -245,8 +245,8 @@ class MarginalsGenerator(MeasuringGenerator):
             clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
             yield Mistake(
                 field="tables",
-                text=f"fewer or smaller tables, which connect at most {DENSE_LIMIT} cells together with the rules",
-                found=f"{cells} cells in one clique of the model; its largest columns are {layout.largest(clique)}",
+                text=f"The tables and the rules together connect {cells:,} cells. The limit is {DENSE_LIMIT:,}. Name fewer or "
+                f"smaller tables. The connected columns with the most bins are {layout.largest(clique)}",
             )
 
     def ties(self, layout: Layout) -> Ties:
@@ -416,7 +416,7 @@ class RareBinsGenerator(MarginalsGenerator):
     def contradictions(self) -> Iterator[str | Unexpected]:
         yield from super().contradictions()
         if self.pairs is not None and self.rare_bins is not None:
-            yield "pairs or rare_bins, not both: pairs count all rows, but rows of rare bins are in no table"
+            yield "Set either pairs or rare_bins, but not both. Pairs count all rows, but rows of rare bins are in no table"
 
     @property
     def leaves_out(self) -> str:
@@ -480,7 +480,7 @@ class Marginals(RareBinsGenerator):
     def _different_sums(cls, text: str | None) -> str | None:
         names = [scored.text for group in read_sums(text) for scored in group.sums] if text is not None else []
         if len(set(names)) < len(names):
-            raise Unexpected("different sums", "one of them twice")
+            raise Unexpected(f"The sum {max(names, key=names.count)!r} is named twice. Name each sum once")
         return text
 
     @cached_property

@@ -176,4 +176,4 @@ def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):
         return own_total(counts.atoms, scored.columns, scored.own.own_steps(counts.transformation), scored.own.ends)
-    raise ValueError("expected rows with their exact values, found only bins")
+    raise ValueError("The sum needs the exact values of rows, but only their bins are known")

@@ -213,9 +213,7 @@ SHARE = Fraction(1, 2)
 """Each rare bin is counted with this share of the budget of all tables and sums, without a further charge."""
 
 _FIELD = "rare_bins"
-_EXPECTED = (
-    "rare bins such as 'children[0 0 0 1] + age[1 0 0]': columns joined by +, with 1 for each rare bin and 0 for other bins"
-)
+_EXAMPLE = "Write for example 'children[0 0 0 1]', with 1 for the rare bin and 0 for each other bin. Join several bins by +"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,12 +274,12 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
         read = ScoredSum.of(term)
         factor = read.factors[0]
         if len(read.factors) > 1 or read.limits is not None or not isinstance(factor, ScoreFactor) or factor.spread:
-            raise Unexpected(_EXPECTED, repr(term.strip()))
+            raise Unexpected(f"{term.strip()!r} is not a rare bin. {_EXAMPLE}")
         if sorted(factor.scores) != [*[0] * (len(factor.scores) - 1), 1]:
-            raise Unexpected(_EXPECTED, repr(term.strip()))
+            raise Unexpected(f"{term.strip()!r} must contain exactly one 1, and 0 for each other bin. {_EXAMPLE}")
         factors.append(factor)
     if len(set(factors)) < len(factors):
-        raise Unexpected("different bins", repr(text))
+        raise Unexpected(f"{text!r} names a rare bin twice. Name each bin once")
     return tuple(factors)
 
 
@@ -295,7 +293,7 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
         return
     for column, number in Counter(factor.column for factor in factors).items():
         if number == layout.sizes[layout.index(column)]:
-            yield Mistake(field=_FIELD, text=f"a bin of {column!r} that is not rare", found="only rare bins")
+            yield Mistake(field=_FIELD, text=f"All bins of {column!r} are named as rare. At least one of them must not be rare")
 
 
 # Formulas name tables, as in "age:(region + sex) + 2 all 2-way".
@@ -355,8 +353,9 @@ class FormulaTerm:
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in (match["columns"] or match["one"] or "").split(":")) if match else ()
         if match is None or len(set(columns)) != len(columns):
-            expected = "terms such as 'age:region', '2 region', 'all 2-way' or 'all 2-way with age', joined by +"
-            raise Unexpected(f"{expected}, of different columns", repr(text.strip()))
+            problem = "names a column twice" if match is not None else "is not a table"
+            examples = "Write for example 'age:region', '2 region', 'all 2-way' or 'all 2-way with age'. Join tables by +"
+            raise Unexpected(f"{text.strip()!r} {problem}. {examples}")
         weight = Fraction(1 if match["weight"] is None else match["weight"])
         return cls(columns=columns if any(columns) else (), ways=int(match["ways"] or 0), weight=weight)
 
@@ -446,7 +445,7 @@ def spelled_out(formula: str, layout: Layout) -> str:
 
 def _measures(formula: str) -> str:
     if not any(term.weight for term in read_terms(formula)):
-        raise Unexpected("a table with a weight above 0", repr(formula))
+        raise Unexpected(f"All tables in {formula!r} have weight 0. At least one weight must be above 0")
     return formula
 
 
@@ -460,7 +459,8 @@ def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mi
     for name in dict.fromkeys(names):
         if name not in layout.columns:
             guess = closest(name, layout.columns)
-            yield Mistake(field="tables", text=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
+            problem = f"There is no column {name!r}. The columns are {listing(layout.columns)}"
+            yield Mistake(field="tables", text=problem, suggestion=guess)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,40 +122,41 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     """
     if re.match(r"\s*(logit|logistic)\b", text.lower()):
         raise Unexpected(
-            "a mean, slope or ratio, because a logistic regression gets no valid intervals (docs/estimates.md); compare two "
-            "shares ('share CONDITION: CONDITION against CONDITION'), or ask for the slope of a condition's column",
-            repr(text.strip()),
+            f"{text.strip()!r} is a logistic regression, for which there are no valid intervals (docs/estimates.md). Compare "
+            "two shares ('share CONDITION: CONDITION against CONDITION'), or name a mean, slope or ratio"
         )
     words = split_question(text)
     if words.kind not in ("mean", "slope", "ratio") or words.weighted:
         raise Unexpected(
-            "a mean, slope or ratio without weights; noisy tables (publish_measurements) answer shares and quantiles",
-            repr(words.text),
+            f"{words.text!r} is not a mean, slope or ratio without weights. For shares and quantiles, publish noisy tables "
+            "(publish_measurements)"
         )
 
     def value(name: str) -> Value:
         domain = columns.get(name)
         if domain is None or domain.kind == "category" or domain.bounds is None:
-            raise Unexpected("a column of numbers with bounds", repr(name))
+            raise Unexpected(f"{name!r} is not a column of numbers with bounds")
         low, high = limits.get(name, domain.bounds)
         if not domain.bounds[0] <= low < high <= domain.bounds[1]:
-            raise Unexpected(f"limits of {name!r} within its bounds, the lower one first", f"{low:g} and {high:g}")
+            bounds = f"{domain.bounds[0]:g} and {domain.bounds[1]:g}"
+            problem = f"The limits of {name!r} are {low:g} and {high:g}. The first must be the lower one"
+            raise Unexpected(f"{problem}, and both must lie within the bounds {bounds}")
         return Value(column=name, low=float(low), high=float(high))
 
     def indicator(condition: str) -> Indicator:
         rule = parse_rule(condition, columns)
         if any(part.operator == IS_MISSING for part in comparisons(rule)):
-            raise Unexpected("a condition without 'is missing'", repr(condition))
+            raise Unexpected(f"The condition {condition!r} must not use 'is missing'")
         return Indicator(text=condition, rule=rule)
 
     named = [words.head] if words.kind != "ratio" else [words.head, words.to]
     on = [part.strip() for part in _COMMA.split(words.on)] if words.on else []
     factors = (*(value(part) if part.isidentifier() else indicator(part) for part in on), *map(value, named))
     if len({factor.text for factor in factors}) < len(factors) or (words.kind == "slope" and not on):
-        raise Unexpected("different columns or conditions", repr(words.text))
+        raise Unexpected(f"{words.text!r} names a column or condition twice, or is a slope without a column after 'on'")
     groups = tuple(map(indicator, words.groups))
     if words.by and words.by not in columns:
-        raise Unexpected("a column after 'by'", repr(words.by))
+        raise Unexpected(f"There is no column {words.by!r}, which is named after 'by'")
     where = parse_rule(words.where, columns) if words.where else None
     named_columns = {factor.column for factor in factors if isinstance(factor, Value)}
     for condition in (*factors, *groups):
@@ -163,7 +164,8 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     valued = tuple(sorted(name for name in named_columns if columns[name].missing))
     model = NamedModel(words=words, factors=factors, rows=Rows(text=words.where, rule=where, valued=valued), groups=groups)
     if len(model.functions) > MOST_NUMBERS:
-        raise Unexpected(f"at most {MOST_NUMBERS} sums", f"{len(model.functions)}, of {len(factors)} columns and conditions")
+        problem = f"The question needs {len(model.functions)} sums of {len(factors)} columns and conditions"
+        raise Unexpected(f"{problem}. At most {MOST_NUMBERS} sums can be measured. Name fewer columns or conditions")
     return model
 
 

@@ -59,12 +59,12 @@ class CountingQueries(Generator):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.queries < self.iterations:
-            yield Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
+            yield f"There are {self.iterations} iterations but only {self.queries} queries. Each iteration needs another query"
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
-            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} uses all of them"
-            yield Mistake(field="family", text=expected, found=f"{layout.n_cells} cells; the largest: {layout.largest()}")
+            problem = f"The table has {layout.n_cells:,} cells. {self.family!r} can use at most {CELL_LIMIT:,} cells"
+            yield Mistake(field="family", text=f"{problem}. The columns with the most bins are {layout.largest()}")
 
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction

@@ -67,7 +67,7 @@ class NestedGenerator(MarginalsGenerator):
         except ValueError:
             numbers = [math.nan]
         if not all(1e-9 <= number <= 1e9 for number in numbers):
-            raise Unexpected("numbers above 0, joined by >, such as '0.002 > 0.01 > 0.1'", repr(text))
+            raise Unexpected(f"{text!r} is not a list of numbers above 0. Write for example '0.002 > 0.01 > 0.1'")
         return text
 
     @cached_property
@@ -99,19 +99,20 @@ class NestedGenerator(MarginalsGenerator):
         ties, lowest = set(tied), layout.index(self.chain[-1])
         for name in self.chain[:-1]:
             if tuple(sorted((layout.index(name), lowest))) not in ties:
-                expected = f"a rule that assigns each area to one of {name!r}, as [geography] does"
-                yield Mistake(field="areas", text=expected, found="no such rule")
+                problem = f"No rule assigns each {self.chain[-1]!r} to one {name!r}"
+                yield Mistake(field="areas", text=f"{problem}. Add such rules, for example with [geography]")
         yield from self._wrong_tables(layout)
         yield from self._too_large(layout, list(ties))
 
     def _wrong_areas(self, layout: Layout) -> Iterable[Mistake]:
         if unknown := [name for name in self.chain if name not in layout.columns]:
-            yield Mistake(field="areas", text="columns, the largest areas first, joined by >", found=repr(unknown[0]))
+            problem = f"There is no column {unknown[0]!r}. Name columns of areas, the largest areas first, joined by >"
+            yield Mistake(field="areas", text=problem)
         if len(set(self.chain)) < len(self.chain):
-            yield Mistake(field="areas", text="different columns", found=repr(self.areas))
+            yield Mistake(field="areas", text=f"{self.areas!r} names a column twice. Name each column once")
         if self.wanted is not None and self.wanted.count(WITHIN) != len(self.chain):
-            expected = f"{len(self.chain) + 1} numbers: one for the whole and one for each level"
-            yield Mistake(field="wanted", text=expected, found=repr(self.wanted))
+            problem = f"{self.wanted!r} must have {len(self.chain) + 1} numbers: one for the whole and one for each level"
+            yield Mistake(field="wanted", text=problem)
 
     def _wrong_tables(self, layout: Layout) -> Iterable[Mistake]:
         levels = [
@@ -119,22 +120,23 @@ class NestedGenerator(MarginalsGenerator):
             for columns in self.structure(layout)
         ]
         if several := [areas for areas in levels if len(areas) > 1]:
-            yield Mistake(field="tables", text="tables with one column of areas each", found=":".join(several[0]))
+            problem = f"The table '{':'.join(several[0])}' has several columns of areas. A table may have only one"
+            yield Mistake(field="tables", text=problem)
             return
         for name in self.chain:
             if [name] not in levels:
-                yield Mistake(field="tables", text=f"a table of {name!r}", found="none")
+                yield Mistake(field="tables", text=f"The table of {name!r} alone is missing. Add it")
 
     def _too_large(self, layout: Layout, tied: Sequence[tuple[int, ...]]) -> Iterable[Mistake]:
         for name, cells in self._cells_within(layout).items():
             if cells > DENSE_LIMIT:
-                expected = f"tables of {name!r} and its parts with at most {DENSE_LIMIT} cells in an area of the level above"
-                yield Mistake(field="tables", text=expected, found=str(cells))
+                problem = f"The tables of {name!r} have {cells:,} cells within an average area of the level above"
+                yield Mistake(field="tables", text=f"{problem}. The limit is {DENSE_LIMIT:,}. Name fewer or smaller tables")
         plain, sets = self._apart(layout), self._structure_of_whole(layout)
         sets += [tuple(plain.index(column) for column in columns) for columns in tied if set(columns) <= set(plain)]
         if plain and (cells := JunctionTree.of(layout.subset(plain).sizes, sets).largest) > DENSE_LIMIT:
-            expected = f"tables and rules whose model has cliques of at most {DENSE_LIMIT} cells"
-            yield Mistake(field="tables", text=expected, found=f"{cells} cells in one clique of the model")
+            problem = f"The tables and the rules together connect {cells:,} cells. The limit is {DENSE_LIMIT:,}"
+            yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
         """Return, by the column of areas, the number of cells into which a mean area of the level above is divided."""

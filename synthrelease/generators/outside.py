@@ -76,15 +76,15 @@ class NoisyTables:
 
     def _checked(self, columns: Sequence[int]) -> Columns:
         if not columns or list(columns) != sorted({*columns} & set(range(len(self.layout.sizes)))):
-            raise ValueError(f"expected ascending column numbers below {len(self.layout.sizes)}, found {tuple(columns)}")
+            raise ValueError(f"Columns must be ascending numbers below {len(self.layout.sizes)}, not {tuple(columns)}")
         return tuple(columns)
 
     def _part(self, share: Fraction) -> Fraction:
         if not isinstance(share, Fraction | int):  # sums of floats are inexact
-            raise ValueError(f"expected a Fraction as share, found {type(share).__name__}")
+            raise ValueError(f"The share must be a Fraction, not a {type(share).__name__}")
         if not 0 < share <= self.left:
-            limit = f"a share above 0 and at most {self.left}" if self.left else "no further table, as the whole budget is used"
-            raise ValueError(f"expected {limit}, found {share}")
+            limit = f"The share must be above 0 and at most {self.left}" if self.left else "The whole budget is already used"
+            raise ValueError(f"{limit}. The requested share is {share}")
         return share * self._budget
 
 
@@ -141,5 +141,7 @@ class _Checked:
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         rows = self.model.sample(n, generator)
         if not isinstance(rows, Counts) or rows.layout != self.layout or rows.total != n:
-            raise ValueError(f"another package returned wrong rows: expected {n} rows of the fitted columns, found other rows")
+            raise ValueError(
+                f"The model of another package must return {n} rows of the fitted columns, but it returned other rows"
+            )
         return rows

@@ -169,7 +169,7 @@ class PrivBayes(Generator):
     def contradictions(self) -> Iterator[str | Unexpected]:
         needed, unused = ("theta", "degree") if self.flavour == "theta" else ("degree", "theta")
         if getattr(self, needed) is None or getattr(self, unused) is not None:
-            yield f"flavour {self.flavour!r} needs {needed!r} and must not have {unused!r}"
+            yield f"With flavour = {self.flavour!r}, set {needed} and do not set {unused}"
 
     def charge(self, epsilon: Fraction) -> Charge:
         return pure_charge(

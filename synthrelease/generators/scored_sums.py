@@ -35,10 +35,9 @@ _WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<rest>.*)", re.DO
 _PLUS = re.compile(r"\+(?![^{}]*\})")
 _GROUP = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s*)?\{(?P<rest>[^{}]*)\}\s*", re.DOTALL)
 _WITHIN = re.compile(rf"(?P<factors>.*[\])])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
-_EXPECTED = (
-    "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]', 'age(15..90 - 40):income(0..9000)' or "
-    "'age[-20..20]:weight[-9..9] within -50..50', joined by +, of different columns; '3 {age[0 1] + income(0..9000)}' for sums "
-    "that share one noise and one weight"
+_EXAMPLES = (
+    "Write for example 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]', 'income(0..9000)' or 'age(15..90 - 40)'. "
+    "Join sums by +. Limits are written from the lower to the higher number (docs/settings.md)"
 )
 
 
@@ -87,7 +86,8 @@ class ScoredSum:
         parts = (text if within is None else within["factors"]).split(":")
         factors = [factor for factor in map(_factor, parts) if factor is not None]
         if len(factors) < len(parts) or len({factor.column for factor in factors}) < len(parts):
-            raise Unexpected(_EXPECTED, repr(text.strip()))
+            problem = "names a column twice" if len(factors) == len(parts) else "is not a sum of scores or values"
+            raise Unexpected(f"{text.strip()!r} {problem}. {_EXAMPLES}")
         return cls(factors=tuple(factors), limits=limits)
 
     @cached_property
@@ -158,25 +158,25 @@ class ScoredSum:
         for factor in self.factors:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)
-                expected = f"columns ({listing(layout.columns)})"
-                yield Mistake(field="sums", text=expected, found=repr(factor.column), suggestion=guess)
+                problem = f"There is no column {factor.column!r}. The columns are {listing(layout.columns)}"
+                yield Mistake(field="sums", text=problem, suggestion=guess)
                 return
             if isinstance(factor, OwnValue):
                 if layout.numbers and all(number is None for number in layout.numbers[layout.index(factor.column)]):
-                    expected = f"for {factor.text}, a column with numbers and with an alternative that all others refine"
-                    yield Mistake(field="sums", text=expected, found=repr(factor.column))
+                    problem = f"{factor.text!r} needs a column with numbers, and with an alternative that all others refine"
+                    yield Mistake(field="sums", text=problem)
                     return
                 continue
             size = layout.sizes[layout.index(factor.column)]
             if not factor.spread and len(factor.scores) != size:
-                expected = f"{size} scores of {factor.column!r}, one for each measured bin, or two scores with .. between them"
-                yield Mistake(field="sums", text=expected, found=str(len(factor.scores)))
+                problem = f"{factor.column!r} has {size} measured bins, but {len(factor.scores)} scores are written"
+                yield Mistake(field="sums", text=f"{problem}. Write one score for each bin, or two scores with .. between them")
                 return
         if self.own_values_of:
             if not self.ends[0] < self.ends[1]:
-                yield Mistake("sums", "limits that distinguish rows", f"one value for all rows in {self.text}")
+                yield Mistake("sums", f"With the limits in {self.text!r}, all rows have the same value. Widen the limits")
         elif not np.ptp(self.scores(layout)):
-            yield Mistake(field="sums", text="scores that differ", found=f"one score for all rows in {self.text}")
+            yield Mistake(field="sums", text=f"All scores in {self.text!r} are equal. Write different scores")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +202,8 @@ class SumGroup:
         weight = Fraction((weighted and weighted["weight"]) or 1)
         sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
         if not weight or len(sums) > MOST_NUMBERS:
-            raise Unexpected(f"weights above 0, and at most {MOST_NUMBERS} sums that share one noise", repr(text.strip()))
+            problem = "has weight 0. A weight must be above 0" if not weight else f"has more than {MOST_NUMBERS} sums"
+            raise Unexpected(f"{text.strip()!r} {problem}")
         return cls(sums=sums, weight=weight)
 
 

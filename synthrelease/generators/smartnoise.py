@@ -66,8 +66,8 @@ class LibraryGenerator(Generator):
 
     def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
         if not all(find_spec(package) for package in ("snsynth", "mbi")):
-            expected = 'a family that is installed; this family comes with the extra "smartnoise" of synthrelease'
-            yield Mistake(field="family", text=expected, found=repr(self.family))
+            problem = f"The libraries of {self.family!r} are not installed"
+            yield Mistake(field="family", text=f'{problem}. Install the extra "smartnoise" of synthrelease')
 
     def load(self) -> None:
         try:
@@ -75,8 +75,8 @@ class LibraryGenerator(Generator):
                 import_module(module)
         except Exception as error:  # a broken installation may raise any error
             raise InputError(
-                f"Expected the libraries of {self.family!r}, found an installation that cannot be used ({error}). Nothing was "
-                f"spent. {install('smartnoise')}"
+                f"The installed libraries of {self.family!r} cannot be used ({error}). No budget was spent. "
+                f"{install('smartnoise')}"
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
@@ -171,7 +171,8 @@ class AIM(LibraryGenerator):
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         yield from super().mistakes(layout, tied)
         if self.rounds < len(layout.sizes):
-            yield Mistake(field="rounds", text=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
+            problem = f"There are {len(layout.sizes)} columns but only {self.rounds} rounds. Each column needs a round"
+            yield Mistake(field="rounds", text=problem)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
         """Run the library inside `spend`, and build a network from its fitted model.

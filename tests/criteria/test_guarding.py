@@ -128,9 +128,11 @@ def said(sensitivity: float | None, joint: JointTest | None = None, **settings: 
 
 
 def test_a_threshold_that_nothing_exceeds_is_told() -> None:
-    assert "cannot exceed 1, and the threshold is 1. Every table passes" in said(None, threshold=1)
+    assert "the threshold is 1, and the value of this criterion is never above 1. So every table passes" in said(
+        None, threshold=1
+    )
     assert said(None, threshold=0.99) == ""
-    assert "Every table passes" in " ".join(
+    assert "So every table passes" in " ".join(
         uninformative(criterion("conditional_mean", column="a", range=(0, 5), size_margin=0, threshold=5), None, None)
     )
     assert not list(uninformative(criterion("face_privacy", minimum_count=2, threshold=0, epsilon=0), None, None))
@@ -142,7 +144,10 @@ def test_a_threshold_below_what_a_perfect_table_has_is_told() -> None:
     for joint in (None, JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10))):
         (found,) = uninformative(ratio, joint, 0.1)
         assert isinstance(found, NobodyPasses)
-        assert "cannot be below 1, and the threshold is 1. No table can pass" in found
+        assert (
+            "the threshold is 1, and the value of this criterion is never below 1. So not even a perfect table can pass"
+            in found
+        )
 
 
 def test_noise_that_decides_by_luck_is_told_with_the_epsilon_that_is_enough() -> None:
@@ -152,8 +157,8 @@ def test_noise_that_decides_by_luck_is_told_with_the_epsilon_that_is_enough() ->
         text = said(scale, threshold=0.1)
         assert ("the noise of this criterion is large" in text) == (refused >= 0.05)
         if text:
-            assert f"refused in {refused:.0%} of cases" in text
-            enough = float(text.split("Take an epsilon of at least ")[1].split(",")[0])
+            assert f"rejected in at least {refused:.0%} of cases" in text
+            enough = float(text.split("Choose an epsilon of at least ")[1].split(",")[0])
             assert float((random.laplace(0, scale / enough, 200_000) > 0.1).mean()) == pytest.approx(
                 0.05, abs=0.006
             )  # told to two digits
@@ -162,8 +167,8 @@ def test_noise_that_decides_by_luck_is_told_with_the_epsilon_that_is_enough() ->
 def test_a_margin_of_a_joint_test_that_no_table_can_meet_is_told() -> None:
     joint = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 100))
     step = 1 / joint.margin
-    assert "No table can pass" in said(0.1001 * step, joint, threshold=0.1)
-    assert "takes 50% or more" in said(0.0501 * step, joint, threshold=0.1)
+    assert "not even a perfect table can pass" in said(0.1001 * step, joint, threshold=0.1)
+    assert "is at least 50% of the threshold" in said(0.0501 * step, joint, threshold=0.1)
     assert said(0.04 * step, joint, threshold=0.1) == ""
 
 

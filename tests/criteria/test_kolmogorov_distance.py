@@ -82,7 +82,7 @@ def test_columns_that_are_not_there_are_mistakes(fields: dict[str, object], fiel
 
 
 @pytest.mark.parametrize(
-    ("fields", "why"), [({"by": ["b"]}, "cannot be a column to group by"), ({"overall": False}, "group-by column")]
+    ("fields", "why"), [({"by": ["b"]}, "cannot be in `by`"), ({"overall": False}, "at least one column in `by`")]
 )
 def test_what_cannot_be_compared_is_refused(fields: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=why):

@@ -193,8 +193,11 @@ WRONG = {
         r"tables: expected a column of the rows in this criterion .*'age'.*'wage'",
     ),
     "another row's": ('of = "members"\ntables = ["age:other.age"]', r"tables: expected a column of the rows in this criterion"),
-    "all tables": ('of = "members"\nlargest = 2', r"largest: expected tables named by their columns"),
-    "all of a size": ('of = "pairs"\ntables = ["all 2-way"]', r"tables: expected tables named by their columns"),
+    "all tables": ('of = "members"\nlargest = 2', r"largest: If `of` is set, each table must be named by its columns"),
+    "all of a size": (
+        'of = "pairs"\ntables = ["all 2-way"]',
+        r"tables: If `of` is set, each table must be named by its columns",
+    ),
 }
 
 
@@ -250,11 +253,11 @@ def test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no
 IN_ANY_ORDER = {
     "treated apart": (
         'exact = ["rent", "town", "persons", "age_1", "work_1", "work_2"]\nwithin_one_bin = ["age_2"]',
-        r"any_order: expected the columns of 'age' for all members in the same list, found 'age_1', 'age_2'",
+        r"any_order: 'age_1', 'age_2' are the columns of 'age' for different members. Put all of them into the same list",
     ),
     "one is ignored": (
         'exact = ["rent", "town", "persons", "age_1", "age_2", "work_1"]\nignored = ["work_2"]',
-        r"any_order: expected the columns of 'work' for all members in the same list",
+        r"any_order: .* are the columns of 'work' for different members",
     ),
 }
 

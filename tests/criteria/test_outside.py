@@ -50,7 +50,7 @@ def test_no_sensitivity_is_refused(sensitivity: float) -> None:
     world = World(COLUMNS)
     kind = type("Claims", (TooSmall,), {"sensitivity": lambda self, n, candidate, setting: sensitivity})
     criterion = kind(name="sum", kind="x:y", threshold=1, epsilon=1)
-    with pytest.raises(ValueError, match="must be positive: expected a number above 0"):
+    with pytest.raises(ValueError, match="must be a finite number above 0"):
         criterion.query(2, world.candidate([0, 1]), world.setting(criterion), Fitted())
 
 

@@ -205,7 +205,7 @@ PRIOR = {
 
 
 @pytest.mark.parametrize("fit", ["once", "every_round"])
-@pytest.mark.parametrize("prior", [None, PRIOR], ids=["no prior", "prior"])
+@pytest.mark.parametrize("prior", [None, PRIOR], ids=["Without fit_epsilon", "prior"])
 @pytest.mark.parametrize("seed", range(6))
 def test_coefficient_distance_is_that_of_two_least_squares_lines(seed: int, prior: object, fit: str) -> None:
     """Slopes only, each times the deviation of its feature in the synthetic table."""

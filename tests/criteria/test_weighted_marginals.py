@@ -84,7 +84,7 @@ def test_weights_are_rounded_to_whole_numbers_of_which_the_largest_is_known() ->
 def test_mistakes_are_told(fields: dict[str, object], says: str | None) -> None:
     judged = criterion("weighted_marginal_error", **fields)
     found = list(judged.mistakes(WORLD.setting(judged), {}))
-    assert [one.expected for one in found] == ([says] if says else [])
+    assert [one.text for one in found] == ([says] if says else [])
 
 
 def world_of(*numbers: float | None) -> Setting:
@@ -98,15 +98,24 @@ def world_of(*numbers: float | None) -> Setting:
     return Setting(schema=schema, groups={}, raw=raw, transformations=(transformation,), criteria={})
 
 
+NO_WEIGHTS = (
+    "The numbers of 'w' cannot be weights in 'categories'. Each bin needs a number of at least 0, and one bin a number above "
+    "0. Missing values have no number"
+)
+
+
 @pytest.mark.parametrize(
     ("numbers", "says"),
     [
         ((0.0, 2.0), None),
-        ((-1.0, 2.0), "numbers of at least 0 for every bin of 'w', one above 0 (missing values have none)"),
-        ((0.0, 0.0), "numbers of at least 0 for every bin of 'w', one above 0 (missing values have none)"),
-        ((None, 1.0), "a number for every bin of 'w' (give the column's categories `numbers`)"),
+        ((-1.0, 2.0), NO_WEIGHTS),
+        ((0.0, 0.0), NO_WEIGHTS),
+        (
+            (None, 1.0),
+            "Some bins of 'w' have no number in the alternative 'categories'. Give the categories of this column `numbers`",
+        ),
     ],
 )
 def test_numbers_that_are_no_weights_are_refused(numbers: tuple[float | None, ...], says: str | None) -> None:
     found = list(criterion("weighted_marginal_error", weight="w").mistakes(world_of(*numbers), {}))
-    assert [one.expected for one in found] == ([says] if says else [])
+    assert [one.text for one in found] == ([says] if says else [])

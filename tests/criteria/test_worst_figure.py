@@ -55,7 +55,7 @@ def test_one_criterion_that_can_fail_is_enough() -> None:
     loose, strict = (criterion("absolute_marginal_error", name=str(each), threshold=each) for each in (1, 0.99))
     face = criterion("face_privacy", minimum_count=2, threshold=0, epsilon=0)
     assert none_can_fail([loose, face]) == (
-        "'1' with a threshold of 1 (worst value: 1); 'face_privacy', which uses released rows alone"
+        "'1' with a threshold of 1 (worst value: 1); 'face_privacy', which uses released rows only"
     )
     assert none_can_fail([face])
     assert none_can_fail([loose, strict, face]) == ""

@@ -301,5 +301,5 @@ def test_numbers_that_contradict_one_another_end_in_a_rejected_round() -> None:
 
 
 def test_rare_bins_and_agreements_exclude_each_other() -> None:
-    with pytest.raises(ValidationError, match="pairs count all rows"):
+    with pytest.raises(ValidationError, match="Set either pairs or rare_bins, but not both"):
         Marginals(tables="all 2-way", pairs="agreements", rare_bins="a[0 1]")

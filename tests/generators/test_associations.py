@@ -284,7 +284,7 @@ def test_a_column_of_members_is_meant_in_the_member_that_another_name_says() -> 
         with pytest.raises(Unexpected, match="expected"):
             found.of(*names)
     alone = Linked(key="home", size="size", names=("age",), slots=(("age_1",),), whole=frozenset())
-    with pytest.raises(Unexpected, match="expected different columns"):
+    with pytest.raises(Unexpected, match="are the same. Name different columns"):
         Associations(layout=Layout(columns=("size", "age_1"), sizes=(2, 2)), ties=Ties(), linked=alone).of("age", "age_1")
 
 

@@ -229,7 +229,7 @@ def test_a_zero_concentrated_charge_pays_for_the_pure_epsilon_below_it() -> None
 
 
 def test_fewer_queries_than_iterations_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"at least as many queries as iterations \(100\), found 64"):
+    with pytest.raises(ValueError, match=r"There are 100 iterations but only 64 queries"):
         MWEM(queries=64, iterations=100)
 
 

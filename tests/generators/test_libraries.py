@@ -165,7 +165,8 @@ def test_the_library_spends_too_much_with_fewer_rounds_than_columns_and_is_stopp
     ):
         synthesizer.AIM(data, synthesizer.get_workload(data, degree=2, max_cells=100))
     mistakes = list(AIM(rounds=2).mistakes(WORLD.layout, []))
-    assert [(mistake.field, mistake.expected) for mistake in mistakes] == [("rounds", "at least 3, one for each column")]
+    assert [mistake.field for mistake in mistakes] == ["rounds"]
+    assert mistakes[0].text.startswith("There are 3 columns but only 2 rounds")
 
 
 def test_a_failure_inside_the_library_ends_the_run_without_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +197,7 @@ def test_a_broken_installation_shows_up_before_anything_is_spent(
         )
     )
     request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
-    with pytest.raises(InputError, match="Expected the libraries of 'aim', found an installation that cannot be used"):
+    with pytest.raises(InputError, match="The installed libraries of 'aim' cannot be used"):
         check_before_spending(spec, request)
 
 

@@ -89,7 +89,7 @@ def test_the_columns_of_own_values_are_known_before_anything_else_is() -> None:
 
 @pytest.mark.parametrize("text", ["x(3..1)", "x(1..1)", "x(1 2)", "x(0..3 - )", "x(..3)"])
 def test_limits_that_are_none_are_told(text: str) -> None:
-    with pytest.raises(Unexpected, match="terms such as"):
+    with pytest.raises(Unexpected, match="is not a sum of scores or values"):
         ScoredSum.of(text)
 
 

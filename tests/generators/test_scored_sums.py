@@ -65,7 +65,7 @@ def test_a_formula_is_read_as_it_stands() -> None:
     ],
 )
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="expected terms such as"):
+    with pytest.raises(ValueError, match="is not a sum of scores or values|names a column twice"):
         read_sums(text)
 
 
@@ -73,7 +73,7 @@ def test_anything_else_is_refused(text: str) -> None:
     "text", ["{a[0 1]", "a[0 1]}", "{{a[0 1]}}", "{2 a[0 1] + b[0 1]}", "{}", "{a[0 1]} b[0 1]", "2 {a[0 1] +}"]
 )
 def test_braces_that_do_not_match_and_weights_within_them_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="share one noise and one weight"):
+    with pytest.raises(ValueError, match="is not a sum of scores or values"):
         read_sums(text)
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_share_a_noise_is_refused() -> None:
     sums = [f"a[0 {place}]" for place in range(1, MOST_NUMBERS + 2)]
     assert len(read_sums(f"{{{' + '.join(sums[1:])}}}")[0].sums) == MOST_NUMBERS
     for text in (f"{{{' + '.join(sums)}}}", "0 {a[0 1] + b[0 1]}", "0 a[0 1]"):
-        with pytest.raises(ValueError, match="weights above 0, and at most 100 sums that share one noise"):
+        with pytest.raises(ValueError, match="has weight 0|has more than 100 sums"):
             read_sums(text)
 
 
@@ -109,11 +109,11 @@ def test_products_are_clipped_before_they_become_steps() -> None:
 @pytest.mark.parametrize(
     ("sums", "expected"),
     [
-        ("d[0 1]", "columns"),
-        ("b[0 1]", "3 scores of 'b'"),
-        ("a[1 1]", "scores that differ"),
-        ("a[0 1]:b[0..0]", "scores that differ"),
-        ("a[0 1] within 2..3", "scores that differ"),
+        ("d[0 1]", "There is no column 'd'"),
+        ("b[0 1]", "3 measured bins, but 2 scores"),
+        ("a[1 1]", "are equal. Write different scores"),
+        ("a[0 1]:b[0..0]", "are equal. Write different scores"),
+        ("a[0 1] within 2..3", "are equal. Write different scores"),
     ],
 )
 def test_sums_that_do_not_fit_the_columns_are_mistakes(sums: str, expected: str) -> None:
@@ -123,7 +123,7 @@ def test_sums_that_do_not_fit_the_columns_are_mistakes(sums: str, expected: str)
 
 
 def test_the_same_sum_twice_is_refused() -> None:
-    with pytest.raises(ValidationError, match="different sums"):
+    with pytest.raises(ValidationError, match="is named twice"):
         Marginals(tables="a", sums="a[0 1] + 2 a[0 1]")
 
 

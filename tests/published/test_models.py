@@ -165,7 +165,10 @@ def test_without_a_reason_to_trust_the_sample_there_is_no_interval_for_a_populat
         (CHANGES | {'"mean year"': '"logistic face on year"'}, "logistic"),
         (CHANGES | {'"mean year"': '"mean year by face"'}, "different questions"),
         (CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { years = [1, 2] }'}, "years"),
-        (CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { year = [4, 2] }'}, "lower one first"),
+        (
+            CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { year = [4, 2] }'},
+            "The first must be the lower one",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_spent(

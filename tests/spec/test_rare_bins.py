@@ -77,7 +77,7 @@ def test_a_sum_that_some_rounds_could_not_measure_is_refused(tmp_path: Path) -> 
         )
     }
     load_spec(write_config(tmp_path, sums))
-    with pytest.raises(SpecError, match=r"scores that differ.*one score for all rows in year\[0\.\.7\]"):
+    with pytest.raises(SpecError, match=r"All scores in 'year\[0\.\.7\]' are equal"):
         load_spec(write_config(tmp_path, {**sums, 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': coarse}))
     load_spec(
         write_config(
