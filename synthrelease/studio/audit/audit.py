@@ -188,7 +188,7 @@ def run_audit(
     most_records: int = MOST_RECORDS,
     progress: Progress = lambda phase, done, total: None,
 ) -> AuditResult:
-    """Audit the program.
+    """Run the requested parts of the audit, and return their results.
 
     Parameters
     ----------

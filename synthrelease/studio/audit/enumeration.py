@@ -180,9 +180,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Return a text with the values of private tables for a synthetic table and with the sensitivity. Correct values are in
-    brackets.
-    """
+    """Describe the values of private tables for a synthetic table, and the sensitivity. The correct values are in brackets."""
     figures = [
         f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} ({exact.values[place]:g})" for place in places
     ]

@@ -469,7 +469,7 @@ def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, 
 
 
 def _least_squares(rows: RowCounts, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
-    """Return intercept and slope of the least squares line of a synthetic table; slope 0 if the feature is constant."""
+    """Return the intercept and slope of the least squares line of a synthetic table. The slope is 0 for a constant feature."""
     n, feature, target = max(1, int(synthetic.sum())), rows.numbers("a"), rows.numbers("b")
     a, b = (Fraction(int(synthetic @ values), n) for values in (feature, target))
     variance = Fraction(int(synthetic @ feature**2), n) - a**2

@@ -133,7 +133,7 @@ class AskedDraw:
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
-        """Draw the answer to this request, from its distribution for this table."""
+        """Draw the answer to this request from the distribution of the answer for this table."""
         if self.is_choice:
             return SYSTEM.chosen(Losses(self.values.tolist(), self.law[2]), self.law[3])
         return getattr(SYSTEM, f"add_{self.law[0]}")(self.values, self.law[2])
@@ -192,7 +192,7 @@ class ReplayedEntropy(SystemEntropy):
         return self._public.generator()
 
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
-        """Return the answer to a question. Raises Unanswered if there is none."""
+        """Return the answer to a request. Raises Unanswered if there is no answer."""
         index = len(self.questions)
         question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
         self.questions.append(question)
@@ -207,7 +207,7 @@ class ReplayedEntropy(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """The privacy losses of a conversation: all requests of a mechanism to its source of entropy, with their answers.
+    """The privacy losses of all answers that one run of a mechanism gets from its source of entropy.
 
     Attributes
     ----------

@@ -284,7 +284,7 @@ class FilePair:
 
 
 def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
-    """Yield all unordered pairs of neighbouring files of `n_file` rows; files are multisets of rows."""
+    """Yield all unordered pairs of neighbouring files of `n_file` rows. A file is a multiset of rows."""
     for shared in combinations_with_replacement(range(n_cells + 1), n_file - 1):
         inside = tuple(row for row in shared if row < n_cells)
         for first, second in combinations(range(n_cells + 1), 2):

@@ -63,7 +63,7 @@ class Cause:
 
     Attributes
     ----------
-    text : a sentence that states the expected value and the value found.
+    text : one or more sentences that say what is wrong.
     where : the name of the screen on which the mistake can be corrected, or the setting and the file of the setting.
     address : address of the screen, or an empty string if the setting can be changed only in an editor.
     """

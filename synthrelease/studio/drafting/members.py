@@ -39,8 +39,8 @@ class MembersDraft:
     source : place of the public files, as a release reads them.
     key : name of the column that links members to their root.
     most, least : largest and smallest number of members of a released root.
-    order : column that numbers the members of each root, otherwise the first column of dates, or an empty tuple if there is no
-        column.
+    order : column that numbers the members of each root, or else the first column of dates. The tuple is empty if there is no
+        such column.
     size : name of the released column with the number of members.
     n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.

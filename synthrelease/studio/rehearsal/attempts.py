@@ -313,9 +313,10 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
     A capital of 1 is bet on the values x_t, with a share b of the capital on each value, as if the mean of the expectations M_t
     were m. The capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at
-    most 1, because the product of n numbers is at most the n-th power of their mean. So W, the mean of W_b over some b, is at
-    least 2 / (1 - level) with at most half of the error probability (Markov). W falls with m. The lower end is the m at which W
-    crosses this value; the upper end follows in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of
+    most 1, because the product of n numbers is at most the n-th power of their mean. W is the mean of W_b over several shares b,
+    so E[W] is at most 1, too. By Markov's inequality, W reaches 2 / (1 - level) with a probability of at most (1 - level) / 2,
+    which is half of the allowed error probability. W decreases as m increases. The lower end of the interval is the m at which W
+    crosses this value. The upper end is computed in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of
     bounded random variables by betting (2023), with fixed stakes.
     """
     if not values:
@@ -387,7 +388,7 @@ def _further(mean: float, divergence: float) -> float:
 
 
 def _divergence(first: float, second: float) -> float:
-    """Return the Kullback-Leibler divergence of two coins; 0 log 0 = 0."""
+    """Return the Kullback-Leibler divergence of two coins, where 0 log 0 is 0."""
     from scipy.special import rel_entr
 
     return float(rel_entr(first, second) + rel_entr(1 - first, 1 - second))

@@ -401,7 +401,7 @@ class _Course:
         return propose(self.spec, shortlist, offers, aim, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
-        """Return the statistics of copies of each configuration of the shortlist, in order."""
+        """Return the statistics of the copies of each configuration on the shortlist, in the order of the shortlist."""
         comparison = self.comparison
         if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
@@ -410,7 +410,9 @@ class _Course:
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
     def _attacks(self, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
-        """Return the results of the attacks on the best configuration: on fits to twins, then on random halves of the file."""
+        """Return the results of the attacks on the best configuration, first on fits to two tables that differ in one row, then
+        on random halves of the file.
+        """
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
             return None
@@ -439,7 +441,7 @@ class _Course:
     def _attempts(
         self, missing: Sequence[tuple[int, int]], generation: Fraction, phase: str, deadline: float | None
     ) -> list[AttemptResult]:
-        """Run attempts, and store each result when it is ready."""
+        """Run attempts, and store the result of each attempt as soon as it is known."""
         arguments = ((self.trials, chunk, generation) for chunk in chunks(missing))
         total, keep = len(missing), self.store.add
         batches = self._run_all(phase, run_attempts, arguments, deadline, total=total, keep=keep, size=len)
@@ -491,8 +493,8 @@ class _Course:
 
 
 def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
-    """Return how long a rehearsal takes, from the attempts of the pilot, or an empty string if it takes less than a minute or
-    has a limit.
+    """Return a phrase on how long a rehearsal will take, estimated from the first attempts. The phrase is empty if the
+    rehearsal takes less than a minute or has a time limit.
 
     Most races end after 12 attempts of each configuration.
     """

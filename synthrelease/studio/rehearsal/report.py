@@ -49,7 +49,7 @@ _ROUNDING = 1e-9  # Smaller values count as 0, because they may be rounding erro
 
 
 def statistic(value: float | None) -> str:
-    """Return a statistic of copies as text, or an empty string if there is no value."""
+    """Return a statistic of the copies as text, or an empty string if there is no value."""
     if value is None or not math.isfinite(value):
         return ""
     return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
@@ -59,7 +59,9 @@ def statistic(value: float | None) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON: a data class by its fields, fractions as numbers; NaN and infinity as null."""
+    """Convert a value for JSON. A data class becomes an object with its fields, a fraction becomes a number, and NaN and
+    infinity become null.
+    """
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value):
@@ -94,7 +96,8 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
 
 
 def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
-    """Write the three files of a rehearsal in place of earlier ones. Without a shortlist there is no shortlist.toml.
+    """Write the three result files of a rehearsal, in place of earlier files. If the shortlist is empty, there is no
+    shortlist.toml.
 
     If a configuration was accepted often enough, the record of tried files is written, too (`spec.tried`).
 
@@ -201,7 +204,7 @@ class CriterionOnPage:
 
     @property
     def verdict(self) -> str:
-        """Return the kinds of problems of the threshold, or "fits"."""
+        """Return the kinds of problems of the threshold, or "fits" if there is no problem."""
         kinds = dict.fromkeys(verdict.kind for verdict in self.look.verdicts) if self.look else {}
         return ", ".join(kinds) or "fits"
 
@@ -280,7 +283,7 @@ class RehearsalReport:
     @property
     def chart_of_criteria(self) -> Markup | str:
         """Return the chart of criterion values divided by thresholds, for candidates of the shortlist, or of all configurations
-        without one.
+        if there is no shortlist.
         """
         rehearsal, ratios = self.rehearsal, dict[str, list[float]]()
         attempts = [result for c in rehearsal.shortlist or range(len(rehearsal.results)) for result in rehearsal.results[c]]

@@ -78,7 +78,8 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
 def risk_report(
     public: PublicTable, copies: Sequence[Counts], *, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS
 ) -> dict[str, float]:
-    """Return non-private risk statistics of M synthetic copies of one public table of n persons, by name.
+    """Return risk statistics of M synthetic copies of one public table of n persons, by name. The statistics have no privacy
+    guarantee.
 
     For a person i and a copy m, let s be the number of synthetic rows that match i on the quasi-identifiers. Let a be the
     number of these rows that agree with i in all other columns, too.

@@ -89,7 +89,7 @@ class Units:
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
-        """Return the bands of labels; "17..28" gives one band for each number.
+        """Return the bands of labels. The label "17..28" gives one band for each number.
 
         Raises
         ------
@@ -158,8 +158,8 @@ def check_apart(bands: Iterable[Band]) -> None:
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
-    """Return the (n_cells + 1,) units at which cells start. Cells are the common refinement of all bands; interpolated curves
-    divide them further.
+    """Return the (n_cells + 1,) units at which cells start. The cells are the common refinement of all bands. Interpolated
+    curves divide the cells further.
     """
     if units.categories:
         return np.arange(units.stop + 1)
@@ -283,7 +283,7 @@ def check_table_path(path: str | Path) -> Path:
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
-    """Write a table, given as (n,) values by column. The file appears complete or not at all; equal tables give equal bytes.
+    """Write a table, given as (n,) values by column. The file appears complete or not at all. Equal tables give equal bytes.
 
     Raises
     ------
@@ -481,7 +481,7 @@ def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarr
 
 
 def _ends(units: Units) -> tuple[int, int]:
-    """Return the smallest and the largest value in units; for real numbers, the excluded upper end."""
+    """Return the smallest and the largest value in units. For real numbers, the second value is the excluded upper end."""
     return units.first, units.stop if units.kind == "real" else units.stop - 1
 
 

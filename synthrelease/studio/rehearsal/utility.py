@@ -72,7 +72,7 @@ def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceInterva
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return numerator / denominator; NaN where the denominator is not positive."""
+    """Return numerator / denominator, or NaN where the denominator is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(denominator) > 0, np.divide(numerator, denominator), np.nan)
 

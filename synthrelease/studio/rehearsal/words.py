@@ -174,14 +174,14 @@ def finite(value: float) -> float | None:
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return the unit of the value and threshold of each criterion, or an empty mapping for a plain number."""
+    """Return the unit of the value and threshold of each criterion. The unit of a plain number is an empty string."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
 
 def generator_words(rehearsal: Rehearsal) -> list[str]:
     """Return sentences on how often the best configuration of each family of generators was accepted. The best family comes
-    first. Empty if there is only one family.
+    first. The list is empty if there is only one family.
     """
     race, best = rehearsal.race, dict[str, ShareEstimate]()
     for c in sorted(range(len(race.estimates)), key=lambda c: -race.chances[c]):
@@ -215,7 +215,9 @@ def short(value: float | None) -> str:
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on the cost of a release, how often it finds no table, the number of rounds, and how to reduce it."""
+    """Return sentences on the cost of a release, on how often it finds no table, on the number of rounds, and on how to reduce
+    this number.
+    """
     outlook, spec = rehearsal.outlook, rehearsal.spec
     if outlook is None or not rehearsal.shortlist:
         return []
@@ -257,7 +259,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _rounds(value: float) -> str:
-    """Return a number of rounds as text; "without end" for infinity."""
+    """Return a number of rounds as text, or "without end" for infinity."""
     if math.isinf(value):
         return "without end"
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
