@@ -531,7 +531,7 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of roots without a similar synthetic root in a largest matching; the order of members has no effect;
+    """Return the share of roots without a similar synthetic root in a largest matching. The order of members has no effect;
     bound 1/n (theory 3.6, faithfulness).
     """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)

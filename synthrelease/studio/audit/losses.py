@@ -118,7 +118,7 @@ class AskedDraw:
     Attributes
     ----------
     law : the kind of the draw, the number of values or candidates, and the scale or rate. They are the same for both tables.
-    values : the exact integers; for a choice, the difference between the best candidate and each candidate.
+    values : the exact integers. For a choice, they are the differences between the best candidate and each candidate.
     """
 
     law: tuple[Any, ...]
@@ -148,9 +148,9 @@ class ReplayedEntropy(SystemEntropy):
 
     Parameters
     ----------
-    answers : answers to the first questions; the answers of `answer` to further questions are appended.
+    answers : answers to the first questions. The answers of `answer` to further questions are appended.
     answer : a function that answers a question. If it returns None, there is no answer, and the mechanism stops.
-    expected : the questions for the other table; the mechanism stops at a question with a different distribution.
+    expected : the questions for the other table. The mechanism stops at a question with a different distribution.
 
     Attributes
     ----------
@@ -391,7 +391,7 @@ class LossCase:
     name : a name for the neighbours or the budget, if the generator has several cases.
     claim : the claimed epsilon if the charge is pure, otherwise the claimed rho.
     conversations : number of conversations with different public draws. For a pure generator, the result is the largest loss of
-        a conversation; for other generators, the mean loss.
+        a conversation. For other generators, it is the mean loss.
     because : the reason why the largest loss found is below 0.95 of the claim, or an empty string if it is not below.
     faulty : whether the claim is known to be wrong, so that the audit must find it.
     """

@@ -43,12 +43,12 @@ class Sweep:
     highs, groups, missing : as for the `World`.
     criteria : the last criterion is enumerated and may refer to the earlier criteria. With `joint`, the least slack of all
         criteria is enumerated.
-    fitted : the private regression line, for a criterion that uses one; it is public when the criterion is scored.
+    fitted : the private regression line, for a criterion that uses one. It is public when the criterion is scored.
     tight : whether at least one triple is claimed to attain the bound.
     attained : number of records in the tables of such a triple.
     linked : as for the `World`.
     most : the largest number of records in a table, for a world that is larger than usual.
-    coding : as for the `World`; the criteria and the line belong to this world.
+    coding : as for the `World`. The criteria and the line belong to this world.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Households:
 
     Attributes
     ----------
-    members, roots : columns of members and of roots, with their highest whole number; the lowest is 0.
+    members, roots : columns of members and of roots, with their highest whole number. The lowest is 0.
     lacking : columns of members in which a value may be missing.
     """
 

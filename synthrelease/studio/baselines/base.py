@@ -171,7 +171,7 @@ class ComparedFile:
     plausibility : the rules for a released row.
     known : columns that an intruder is assumed to know.
     copies : number of tables that a method makes.
-    generator : a function that returns a random generator for a key of whole numbers; a key always gives the same generator.
+    generator : a function that returns a random generator for a key of whole numbers. A key always gives the same generator.
     strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
     risk : a function that returns (n_cells,) the risk group of each cell.
     epsilon : epsilon of the whole release, which a method with a guarantee gets, too.
@@ -259,7 +259,7 @@ class CauchyNoise:
 
     Attributes
     ----------
-    gamma : exponent of the density, at least 2; the variance is finite above 3.
+    gamma : exponent of the density, at least 2. The variance is finite above 3.
     alpha : the scale of the noise is S / alpha; above 0.
     beta : the smoothness that S must have, above 0.
 

@@ -57,7 +57,7 @@ class DataAugmented:
     predictors : for each column of X, the other columns in the order in which they form groups.
     masks : for each risk group, the noise mask of each column of X.
     risk : (n_cells,) the risk group of each cell of the table, from 0, or None if there is only one group.
-    plausibility : rules for the copies; a row that breaks a rule is drawn again.
+    plausibility : rules for the copies. A row that breaks a rule is drawn again.
     """
 
     table: Counts

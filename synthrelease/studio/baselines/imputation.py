@@ -205,7 +205,7 @@ class ImputedAnswers:
     ----------
     scheme : how missing values are filled.
     neighbours : how neighbouring files of the guarantee differ: a record is added or removed, or one record is replaced.
-    low, high : 0 <= low <= high, public bounds of the values; the default of the scheme lies between them.
+    low, high : 0 <= low <= high, public bounds of the values. The default of the scheme lies between them.
     """
 
     scheme: NearestNeighbours

@@ -3,7 +3,7 @@ columns.
 
 Packages for synthetic data use this method by default. A value is drawn from the smoothed counts of a group of records that
 agree in earlier columns. As in a leaf of a tree, the group is the finest group that is large enough. There is no guarantee,
-because a fitted model reveals its records. The method is for public data only; a release refuses it.
+because a fitted model reveals its records. The method is for public data only. A release refuses it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def saturated(
     ----------
     predictors : for each column, the earlier columns in the order in which they form groups.
     plausibility : rules. Rows that break a rule are drawn again, and left out if they still break a rule after many tries.
-    prior : prior count of each bin; with 0, the value is the value of a random record of the group.
+    prior : prior count of each bin. With a prior count of 0, a value is taken from a random record of the group.
     """
     rows, sizes = _rows(table), table.layout.sizes
     draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column], prior) for column in range(len(rows))]

@@ -85,7 +85,9 @@ NO_PUBLIC = "The kind of a column is read from the public file. Start the desk w
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """Leave out a column that has settings of its own, and return the changes; with `dry_run`, only return the changes."""
+    """Leave out a column that has its own settings, and return the changes. With `dry_run`, the changes are returned but not
+    made.
+    """
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)

@@ -855,7 +855,7 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
     """Return, for each column of dates by name, its drafted columns, or the reason why it is left out.
 
-    The time of the record is the column with the fewest missing values; if several have as few, it is the earliest. The draft
+    The time of the record is the column with the fewest missing values. If several have as few, it is the earliest. The draft
     has its year and month. A date of birth becomes an age in years. Every other date becomes its distance from the time of the
     record.
     """

@@ -263,10 +263,10 @@ def settle(
 ) -> tuple[AcceptanceDraft, DraftStanding]:
     """Return the criteria with thresholds and budgets that fits to the public file can meet, and the quality of the draft.
 
-    A criterion is removed in three cases: independent columns would pass or nearly pass every threshold that fits can meet;
-    every such threshold is too large for the statistic; or the noisy test would need too much epsilon. A threshold is a round
-    number above the difference of two halves of the file, and above the criterion values of `ATTEMPTS` noisy fits. It includes
-    a margin for the noise of the test. For a median, it also includes a margin for another sample.
+    A criterion is removed in three cases. First, independent columns would pass or nearly pass every threshold that fits can
+    meet. Second, every such threshold is too large for the statistic. Third, the noisy test would need too much epsilon. A
+    threshold is a round number above the difference of two halves of the file, and above the criterion values of `ATTEMPTS`
+    noisy fits. It includes a margin for the noise of the test. For a median, it also includes a margin for another sample.
 
     Parameters
     ----------

@@ -937,7 +937,7 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Return the choices for the columns of one or two public files; the second file has the members."""
+        """Return the choices for the columns of one or two public files. The second file has the members."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})

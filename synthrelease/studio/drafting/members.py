@@ -104,7 +104,7 @@ def read_members(
     key : name of the column that links members to their root.
     book : the codebook.
     table : name of the table in a database.
-    wanted : columns of both files to draft; the key is always read.
+    wanted : columns of both files to draft. The key is always read.
 
     Raises
     ------

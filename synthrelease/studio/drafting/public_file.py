@@ -513,7 +513,7 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three arrays (n_texts,) for the different strings of a column, or (n_bins,) for days between two columns of dates.
 
-    The first array has the finest bin of each string, by the rules with which a release reads it; it is below 0 if the string
+    The first array has the finest bin of each string, by the rules with which a release reads it. It is below 0 if the string
     has no bin. The second array has the frequency of each string. The third array says whether the string means a missing
     value.
     """

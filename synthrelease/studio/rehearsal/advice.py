@@ -230,7 +230,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
     """Return the upper end of an interval for the probability that no table is accepted.
 
-    Attempts with different private fits are independent; all attempts are independent if rounds share no fit. If rounds share a
+    Attempts with different private fits are independent. All attempts are independent if rounds share no fit. If rounds share a
     fit, the probability for this fit is a convex function of its acceptance probability. So, on average, the estimate from the
     attempts of the fit is at least as large as this probability.
     """
@@ -319,7 +319,8 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
     ----------
     epsilon : epsilon of one round, above 0. The delta of a round is 0.
     price : epsilon of the whole search; K = 1 costs the epsilon of one round.
-    chances : for each private fit, the probability that a round is accepted, in [0, 1]; one number if rounds share no fit.
+    chances : for each private fit, the probability that a round is accepted, in [0, 1]. There is only one number if rounds
+        share no fit.
     largest : the largest possible number of rounds.
 
     Returns
@@ -589,7 +590,7 @@ class PlanGoal:
     ----------
     nothing : largest probability that no table is found, in (0, 1).
     target : smallest share of accepted rounds. Below this share no distribution is offered, because searches would become long.
-    width : wanted width of intervals; a smaller width needs more attempts.
+    width : wanted width of intervals. A smaller width needs more attempts.
     """
 
     nothing: float

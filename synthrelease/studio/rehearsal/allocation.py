@@ -96,7 +96,7 @@ class Allocation:
     Attributes
     ----------
     parts : the terms with a weight above 0.
-    weights : the weight of each part, above 0; only the ratios of weights matter.
+    weights : the weight of each part, above 0. Only the ratios of weights matter.
     test : epsilon of one joint test. The generation budget is the rest of the total.
     """
 

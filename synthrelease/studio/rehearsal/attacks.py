@@ -229,7 +229,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
     Notes
     -----
     The twins differ in two cells of a table, or in no cell. Sums, agreements of pairs, and rows in bins that are counted
-    separately are not used; an intruder who also used these would be right at least as often.
+    separately are not used. An intruder who also used these would be right at least as often.
     """
     apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
     in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]

@@ -71,7 +71,7 @@ class Trials:
     ----------
     counts : the public rows, over atomic cells. Public rows need no protection.
     priors : public tables that generators start from, by their name.
-    seed : seed of all noise and all draws; the same seed gives the same attempts.
+    seed : seed of all noise and all draws. The same seed gives the same attempts.
     """
 
     spec: ReleaseSpec
@@ -313,11 +313,11 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
     A capital of 1 is bet on the values x_t, with a share b of the capital on each value, as if the mean of the expectations M_t
     were m. The capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at
-    most 1, because the product of n numbers is at most the n-th power of their mean. W is the mean of W_b over several shares b,
-    so E[W] is at most 1, too. By Markov's inequality, W reaches 2 / (1 - level) with a probability of at most (1 - level) / 2,
-    which is half of the allowed error probability. W decreases as m increases. The lower end of the interval is the m at which W
-    crosses this value. The upper end is computed in the same way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of
-    bounded random variables by betting (2023), with fixed stakes.
+    most 1, because the product of n numbers is at most the n-th power of their mean. W is the mean of W_b over several shares
+    b, so E[W] is at most 1, too. By Markov's inequality, W reaches 2 / (1 - level) with a probability of at most
+    (1 - level) / 2, which is half of the allowed error probability. W decreases as m increases. The lower end of the interval
+    is the m at which W crosses this value. The upper end is computed in the same way from 1 - x_t. After Waudby-Smith & Ramdas,
+    Estimating means of bounded random variables by betting (2023), with fixed stakes.
     """
     if not values:
         return 0.0, 1.0

@@ -335,7 +335,8 @@ class Yardstick:
 
     Attributes
     ----------
-    perfect : the value if one half of the rows is released for the other half; the largest value of the splits.
+    perfect : the value if one half of the rows is released for the other half. The rows are divided several times, and the
+        largest value is used.
     projected : the same value after the projection, which shows the cost of a minimum count. The value is infinite if the
         projection removes all rows.
     independent : the criterion value of a table of independent columns, with the right distribution of each column.

@@ -283,7 +283,7 @@ class TellingTables:
     Attributes
     ----------
     tables : the columns of each table.
-    lost : the strong pairs that a model of these tables loses, and whose own tables the model cannot contain in addition; each
+    lost : the strong pairs that a model of these tables loses, and whose own tables the model cannot contain in addition. Each
         pair is given by the names of its columns.
     faint : pairs that a model of these tables loses and that are associated only in few rows, the strongest first.
     """
@@ -461,7 +461,7 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
-        """Return the parameters of the previous model; a table that replaced others gets the sum of their parameters."""
+        """Return the parameters of the previous model. A table that replaced others gets the sum of their parameters."""
         start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
         for columns, parameters in self._parameters.items():
             if home := columns if columns in start else next((other for other in tables if set(columns) <= set(other)), None):

@@ -148,7 +148,7 @@ class Kept:
     ----------
     share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample. If this
         share cannot be estimated, only the pairs with the strongest associations are used. None if there is no estimate.
-    error : standard deviation of the share between the fits; their number is `fits`.
+    error : standard deviation of the share between the fits. Their number is `fits`.
     off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns. The three shares
         are for the fits, for independent columns, and for another sample.
     strong : number of pairs of associated columns.
@@ -608,7 +608,7 @@ class PlanRace:
 
     Parameters
     ----------
-    table : the rows; the private file is assumed to have about the same number.
+    table : the rows. The private file is assumed to have about the same number.
     held_out : the rows in two halves.
     pairs : all pairs of columns.
     ordered : order of the columns (`Background.ordered`).

@@ -214,7 +214,7 @@ class Rehearsal:
     attacks : the results of the attacks on the best configuration of the shortlist, or None if there were no attacks.
     look : a closer look at the best configuration, or None if the time was used up before.
     data : the size and the digests of the public file, which are written into the shortlist.
-    complete : False if the time was used up or the user stopped the rehearsal; all results then use fewer attempts.
+    complete : False if the time was used up or the user stopped the rehearsal. All results then use fewer attempts.
     """
 
     spec: ReleaseSpec

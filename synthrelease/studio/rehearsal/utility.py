@@ -105,7 +105,7 @@ class StackedDesign:
     few : (n_cells, k_1) sparse columns of the model matrix: the intercept, and an indicator for every bin but one of every
         column.
     many : (n_cells, k_2) dense columns that follow: for every two columns that have numbers and vary, the product of the
-        standardised numbers. The product is 0 if a number is missing; the missing value has an indicator.
+        standardised numbers. The product is 0 if a number is missing. The missing value has an indicator.
     start : (k,) initial coefficients.
     """
 
@@ -238,7 +238,7 @@ class Combined:
     within_variance : (k,) v_bar = sum_m v_m / M, mean of the variances inside the copies.
     between_variance : (k,) b = sum_m (q_m - q_bar)^2 / (M - 1), variance of the estimates across copies.
     rule : the kind of copies.
-    size_ratio : rows of a copy over rows of the original; the rule "simple" uses it.
+    size_ratio : rows of a copy over rows of the original. The rule "simple" uses it.
     """
 
     n_copies: int
@@ -250,7 +250,7 @@ class Combined:
 
     @property
     def total_variance(self) -> np.ndarray:
-        """Return T, the (k,) estimated variances of the combined estimates; see `Rule`."""
+        """Return T, the (k,) estimated variances of the combined estimates (see `Rule`)."""
         if self.rule == "simple":
             return (self.size_ratio + 1 / self.n_copies) * self.within_variance
         return self.between_variance / self.n_copies + self.within_variance
@@ -384,7 +384,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RegressionComparison:
-    """A linear or logistic regression on the original and on the synthetic data; all arrays are (k,), the intercept first.
+    """A linear or logistic regression on the original and on the synthetic data. All arrays are (k,), the intercept first.
 
     Attributes
     ----------

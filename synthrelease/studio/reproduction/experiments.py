@@ -90,7 +90,7 @@ def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSp
 
 
 def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
-    """Return epsilon for a pure family; for other families, the largest rho that costs at most epsilon at `DELTA`.
+    """Return epsilon for a pure family. For other families, return the largest rho that costs at most epsilon at `DELTA`.
 
     A Gaussian family uses the exact curve; other families use the general conversion, to 1e-6.
     """
@@ -174,9 +174,7 @@ def incomes(generator: np.random.Generator, n: int = 60_000) -> Incomes:
 
 
 def ignoring(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
-    """Return the mean of the known incomes with Laplace noise for one replaced record; the number of known incomes is
-    public.
-    """
+    """Return the mean of the known incomes with Laplace noise for a replaced record. The number of known incomes is public."""
     answered = table.values[~table.gaps]
     return float(answered.mean() + generator.laplace(0, LARGEST / len(answered) / epsilon))
 
@@ -187,7 +185,7 @@ def imputed_exactly(table: GappedTable) -> float:
 
 
 def imputed(table: GappedTable, neighbours: Neighbours, generator: np.random.Generator) -> float:
-    """Return the mean of the imputed table, with noise by smooth sensitivity; the size of the table is public."""
+    """Return the mean of the imputed table, with noise by smooth sensitivity. The size of the table is public."""
     answers = ImputedAnswers(scheme=SCHEME, neighbours=neighbours, low=0, high=LARGEST)
     everybody, size = lambda cells, _: np.ones(len(cells), dtype=bool), len(table.cells)
     return answers.mean(table, everybody, size, INCOME_EPSILON, generator).value
