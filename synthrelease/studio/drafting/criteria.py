@@ -52,9 +52,6 @@ ATTEMPTS, FIRST_ATTEMPTS = 6, 2
 """Two numbers of noisy fits. The first is the number of fits that must meet a threshold. The second is the number of fits after
 which the cost of the criteria is compared with the epsilon that is left for them.
 """
-FEW_ATTEMPTS = 1, 3
-"""The two numbers, in reverse order, for more than `MANY` columns. Criteria of many tables differ little between fits.
-"""
 _ROOM = 1.25  # The ratio of a threshold to the largest criterion value of the fits and of the two halves of the file
 MOST_OF_FIGURE = 0.25
 """The largest ratio of a threshold to the statistic whose error the threshold limits. Above this ratio, the criterion promises
@@ -277,14 +274,13 @@ def settle(
     seed : seed of the fits.
     progress : function that receives a text about each fit.
     most : largest epsilon of all criteria, or None for no limit. If the criteria need more epsilon after `FIRST_ATTEMPTS` fits,
-        no further fits are made, and the result of these fits is returned. `FEW_ATTEMPTS` replaces both numbers for many
-        columns.
+        no further fits are made, and the result of these fits is returned. With many columns, one fit decides this.
     """
     fits = list[AttemptResult]()
-    first, every = (FIRST_ATTEMPTS, ATTEMPTS) if len(spec.schema.columns) <= MANY else FEW_ATTEMPTS
-    for attempts in (every,) if most is None else (first, every):
+    first = FIRST_ATTEMPTS if len(spec.schema.columns) <= MANY else 1
+    for attempts in (ATTEMPTS,) if most is None else (first, ATTEMPTS):
         while len(fits) < attempts:
-            progress(f"fit {len(fits) + 1} of {every}")
+            progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
             fits += attempts_on_public(spec, public, seed, [(0, len(fits))])
         settled, standing = _settled(draft, spec, public, measures, fits)
         if most is not None and settled.epsilon > most:
