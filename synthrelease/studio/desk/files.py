@@ -282,7 +282,7 @@ class DeskFiles:
 
 
 def check_own_acceptance(file: ConfigurationFile) -> None:
-    """Raise OutputError when the acceptance file belongs to the extended configuration, because another release uses it."""
+    """Raise OutputError if the acceptance file is inherited from another configuration, because that release uses it, too."""
     if "acceptance" in file.inherited:
         raise OutputError(
             f"This configuration uses the acceptance file of {file.base}, and other releases may use it, too. "
@@ -614,7 +614,7 @@ class NoSuchControl(ValueError):
     """The request names a button or field that no page has."""
 
     def __init__(self) -> None:
-        super().__init__("The page has no control of this name.")
+        super().__init__("The page has no button or field of this name.")
 
 
 @dataclass(frozen=True, kw_only=True)
