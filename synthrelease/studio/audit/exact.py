@@ -458,7 +458,7 @@ def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray,
 
 
 def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Return, for every distinct row, the feature, the target, and 1 if the row has both, otherwise 0."""
+    """Return, for every distinct row, the feature, the target, and 1 if the row has both or 0 if not."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 

@@ -182,8 +182,9 @@ STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
 
 
 def smoothness(neighbours: Neighbours) -> float:
-    """Return beta: ln 2, because L_1 at most doubles if a record is added or removed; ln 3, because it at most triples if a
-    record is replaced. ln 3 is less than ln 4, the value for two steps (theory 11.6, changed donees).
+    """Return beta. If neighbours add or remove a record, beta is ln 2, because L_1 at most doubles. If neighbours replace a
+    record, beta is ln 3, because L_1 at most triples. ln 3 is less than ln 4, the value for two steps (theory 11.6, changed
+    donees).
     """
     return math.log(1 + STEPS[neighbours])
 

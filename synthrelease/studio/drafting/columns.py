@@ -807,8 +807,8 @@ def _without_fillers(answers: Answers) -> Answers:
     """Return a column of dates with fillers such as 9999-12-31 and 1900-01-01 as missing values. Other columns are unchanged.
 
     Zeros among dates are fillers. A date is a filler if its year is not between 1850 and 2100. A date that programs write for
-    missing dates, such as 1 January 1900, is a filler only in two cases: it is more than five times as frequent as any other
-    date, or more than ten years from all other dates.
+    missing dates, such as 1 January 1900, is a filler only in two cases. Either it is more than five times as frequent as any
+    other date, or it is more than ten years away from all other dates.
     """
     zeros = [text for text in answers.texts if not text.strip("0")]
     answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])

@@ -1005,8 +1005,9 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
 
 def what_would_help(whole: Tried) -> str:
-    """Return sentences with the smallest tried epsilon at which fits of all columns preserve enough, and with the number of
-    rows for which the noise at the present epsilon is as small, or an empty string if no tried epsilon is enough.
+    """Return sentences on what would help: the smallest tried epsilon at which fits of all columns preserve enough, or a larger
+    file. The file must be so large that the noise at the present epsilon is as small. The result is an empty string if no tried
+    epsilon is enough.
     """
     race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
     for total in (total for total in (3, 5, 8, 12, 20) if total > limit):

@@ -1,8 +1,8 @@
 """Read a public file of any format, and find duplicate columns, missing values and the meaning of whole numbers in it.
 
-`PublicFile` contains the frequency of each string of a column. Other functions of the module count the rows in the bins of a
-column (`public_bins`), find columns with the same information (`one_to_one`), choose columns that need a bin of missing values
-(`with_bins_for_gaps`), and test whether the order of whole numbers has a meaning (`orders`).
+`PublicFile` contains the frequency of each string of a column. `public_bins` counts the rows in the bins of a column, and
+`one_to_one` finds columns with the same information. `with_bins_for_gaps` chooses the columns that need a bin of missing
+values. `orders` tests whether the order of whole numbers has a meaning.
 """
 
 from __future__ import annotations
