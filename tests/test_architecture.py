@@ -452,6 +452,10 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     assert [node.name for node in drawers] == ["_draw"]
     assert "network.sample(n, SeededEntropy(0).generator())" in ast.unparse(drawers[0])
     assert ast.unparse(drawers[0]).count("SeededEntropy") == 1
+    # and for the rows of a public file on which the drafts of many columns are tried
+    drawers = [node for node in TREES["studio/drafting/draft.py"].body if "SeededEntropy(" in ast.unparse(node)]
+    assert [node.name for node in drawers if isinstance(node, ast.FunctionDef)] == ["some_rows"]
+    seeded -= {"studio/drafting/draft.py"}
     # and for the rows of persons that are drawn from a public file, in the one function that reads public files
     readers = [node for node in TREES["enclave/ingest.py"].body if "SeededEntropy(" in ast.unparse(node)]
     assert [node.name for node in readers if isinstance(node, ast.FunctionDef)] == ["read_public"]

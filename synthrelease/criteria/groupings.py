@@ -21,6 +21,7 @@ from synthrelease.criteria.facts import LostPair, PublicFacts, grouped, words
 from synthrelease.criteria.measured import Limits
 from synthrelease.criteria.members import OfMembers
 from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
@@ -79,12 +80,18 @@ def present(binning: Binning) -> np.ndarray:
     return np.arange(len(binning)) < binning.present
 
 
+def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
+    """Return the counts of a table by group and bin of a column; rows in no group are left out."""
+    places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
+    if (grouping.into < 0).any():  # a row in no group has a place below 0
+        places, rows = places[places >= 0], rows[places >= 0]
+    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, rows)
+
+
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
     """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. It is the lowest bin for which at
     least a share q of the group's rows with a value lie in this bin or below.
     """
-    from synthrelease.criteria.groupings_mechanism import rows_of_bins
-
     cells = rows_of_bins(table, column, grouping, table.layout.sizes[column])  # sorted by group and bin
     groups, bins = np.divmod(cells.codes, table.layout.sizes[column])
     valued = bins < present
