@@ -16,10 +16,12 @@ from synthrelease.errors import Unexpected, UnexpectedValue, closest, listing
 
 # Texts that may be the label of a bin.
 
-EXPECTED = (
-    "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
-    ", ; | and quotes)"
+LABEL = (
+    "A label has one line and 1 to 200 characters, and must not look like a formula of a spreadsheet (do not write = + - @ at "
+    "the start, or after , ; | or quotes)"
 )
+"""What a label must be, for messages."""
+NO_NAME = "{!r} cannot be the name of a column. Use letters, digits and underscores, and no word of a rule such as 'and'"
 
 
 def is_label(text: str) -> bool:
@@ -141,7 +143,8 @@ def unknown(field: str, what: str, names: Iterable[str], known: Collection[str])
     """Yield a mistake for each unknown name. The mistake suggests the known name that was probably meant."""
     for name in names:
         if name not in known:
-            yield Mistake(field, f"{what} ({listing(known)})", repr(name), closest(name, known))
+            fault = f"{name!r} is not {what} ({listing(known)})" if known else f"{name!r} is not {what}, because there is none"
+            yield Mistake(field, fault, suggestion=closest(name, known))
 
 
 # An earlier release as the public table that a generator starts from.

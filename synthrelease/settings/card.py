@@ -23,10 +23,7 @@ _Line = Annotated[str, Field(max_length=2000)]
 _Plain = Annotated[Line, Field(max_length=2000)]
 _Terms = Annotated[
     tuple[_Line, ...],
-    checked(
-        lambda terms: all(map(WEB_ADDRESS.fullmatch, terms)),
-        "addresses of terms, each of which starts with http:// or https://",
-    ),
+    checked(lambda terms: all(map(WEB_ADDRESS.fullmatch, terms)), "addresses of terms that start with http:// or https://"),
 ]
 
 
@@ -89,13 +86,13 @@ class CatalogueTable(Stripped):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.start is not None and self.end is not None and self.end < self.start:
-            yield "end must not be before start"
+            yield "The end must not be before the start"
         if self.minimum_age is not None and self.maximum_age is not None and self.maximum_age < self.minimum_age:
-            yield "maximum_age must not be below minimum_age"
+            yield "The setting maximum_age must not be below minimum_age"
         if bool(self.access_body) != bool(self.access_body_contact):
-            yield "access_body and access_body_contact must be set together"
+            yield "Set both access_body and access_body_contact, or neither"
         if self.access_body_contact and not WEB_ADDRESS.fullmatch(self.access_body_contact):
-            yield "access_body_contact must be an address that starts with http:// or https://"
+            yield "The setting access_body_contact must be an address that starts with http:// or https://"
 
 
 LANGUAGES = ("en", "he")
@@ -127,7 +124,7 @@ def _paragraphs(text: Any) -> Any:
     if not isinstance(text, str):
         return text
     if _NO_TEXT.search(text):
-        raise Unexpected("text without control characters", "one")
+        raise Unexpected("The text contains a control character")
     return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text) if part.strip())
 
 
@@ -255,7 +252,7 @@ class CardTable(CardTexts):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.texts(self.language) is not self:
-            yield f"[card.{self.language}] must be left out, because the texts of [card] are in that language"
+            yield f"Delete [card.{self.language}]: the texts of [card] are already in this language"
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

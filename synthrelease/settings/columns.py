@@ -104,13 +104,12 @@ def _missing_rule(value: Any) -> Any:
     with the allowed settings.
     """
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
-        raise UnexpectedValue(
-            "'bin', 'drop' or 'error': missing values must not be filled from other private records, because one person's "
-            "values would then be in many rows, which the guarantee does not cover. Three methods are allowed. A public rule "
-            "may decide for each record: 'bin' makes missing a separate value, and 'drop' excludes the row. A rule or model "
-            "that was released with differential privacy may be applied to each record separately. Values may come from a "
-            "public table. With 'bin', [imputation] can fill the missing values of the released table from its own rows, at "
-            "no cost"
+        raise Unexpected(
+            f"{value!r} is not possible: missing values must not be filled from other private records, because one person's "
+            "values would then be in many rows, which the guarantee does not cover. Write 'bin', which makes missing a "
+            "separate value, 'drop', which excludes the row, or 'error'. With 'bin', [imputation] can fill the missing values "
+            "of the released table from its own rows, at no cost. Before a release, you may also fill them from public data, "
+            "or by a rule or model that was released with differential privacy and is applied to each record separately"
         )
     return value
 
@@ -148,12 +147,12 @@ class FixedWidthTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.record_type is None) == bool(self.records) or bool(self.columns) == bool(self.records):
-            yield UnexpectedValue("either columns, or record_type and records")
+            yield "Set either columns, or record_type and records"
         tables = [self.columns, *self.records.values()]
         positions = [*(position for table in tables for position in table.values()), self.record_type or (1, 1)]
         for first, last, *decimals in positions:
             if not (1 <= first <= last <= MOST_CHARACTERS and all(0 <= digits <= last - first + 1 for digits in decimals)):
-                yield UnexpectedValue(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
+                yield f"Positions are [first, last] or [first, last, decimals], with 1 <= first <= last <= {MOST_CHARACTERS}"
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
         """Return the record type of the lines to read, and the positions of the columns in these lines. In a file without
@@ -220,9 +219,9 @@ class InputTable(SpecTable):
     @classmethod
     def _not_expanded(cls, value: Any) -> Any:
         if value != "respondent":
-            raise UnexpectedValue(
-                "'respondent': if a respondent has several rows, or a row counts several times, replacing one respondent "
-                "changes counts by more than 1, and the guarantee does not hold"
+            raise Unexpected(
+                f"This must be 'respondent', not {value!r}. If a respondent has several rows, or a row counts several times, "
+                "replacing one respondent changes counts by more than 1, and the guarantee does not hold"
             )
         return value
 

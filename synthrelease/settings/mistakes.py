@@ -79,9 +79,11 @@ class Problems:
         if name in known:
             return known[name]
         why = _refusal(_SAID["methods"], name)
-        expected = f"one of {listing(known)}" if why is None else f"a method for private data: {why}"
-        near = closest(name, known) if why is None else None
-        self.add(f"{where}.{key}", expected, repr(chosen) if name else "nothing", near, file)
+        if why is not None:
+            self.add(f"{where}.{key}", f"A release cannot use {chosen!r}. {why}", file=file)
+        else:
+            shown = repr(chosen) if name else "nothing"
+            self.add(f"{where}.{key}", f"one of {listing(known)}", shown, closest(name, known), file)
         return None
 
 
@@ -128,9 +130,9 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     if item["type"] == "extra_forbidden":
         fields, name = _fields_at(model, steps[:-1]), str(steps[-1])
         if (why := _refusal([_SAID["invariants"]], name)) is not None:
-            return Problem(file, path, mistake(why, repr(name)))
-        expected = f"one of {listing(fields, 30)}"
-        return Problem(file, path, mistake(expected, repr(name)), closest(name, fields))
+            return Problem(file, path, mistake(why))
+        fault = f"There is no setting {name!r} here. The settings are {listing(fields, 30)}"
+        return Problem(file, path, mistake(fault), closest(name, fields))
     if item["type"] == "missing":
         return Problem(file, path, "This setting is required")
     if item["type"] == "value_error":

@@ -14,7 +14,7 @@ from synthrelease.data.linked import Linked, slot_name
 from synthrelease.errors import Unexpected, UnexpectedValue
 from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.plan import MOST_YEARS, Horizon
-from synthrelease.settings.base import Line, Reason, SpecTable, checked
+from synthrelease.settings.base import NO_NAME, Line, Reason, SpecTable, checked
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.questions import QuestionTable
 
@@ -44,7 +44,7 @@ class PartitionTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.fit + self.score != 1:
-            yield f"fit and score must add up to 1; their sum is {float(self.fit + self.score):g}"
+            yield f"The shares fit and score must add up to 1. Their sum is {float(self.fit + self.score):g}"
 
 
 class ScoutTable(SpecTable):
@@ -113,7 +113,7 @@ class SplitTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.piece > self.of:
-            yield f"piece must be a number from 1 to {self.of}; it is {self.piece}"
+            yield f"The piece must be a number from 1 to {self.of}. It is {self.piece}"
 
 
 class MembersTable(SpecTable):
@@ -192,7 +192,7 @@ def _totals(value: Any) -> Any:
     for label, inner in value.items():
         for text, number in inner.items() if isinstance(inner, Mapping) else [(label, inner)]:
             if not is_total(number):
-                raise Unexpected("a finite number of at least 0 for each group", f"another value for {text!r}")
+                raise Unexpected(f"The total for {text!r} must be a finite number of at least 0")
     return value
 
 
@@ -334,25 +334,26 @@ class SeriesTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.corrects is None) != (not self.reason):
-            yield "corrects and reason must be set together"
+            yield "Set both corrects and reason, or neither"
         needed = {"first": self.first, "year": self.year, "epsilon": self.epsilon}
         if self.years is None:
             fields = [name for name, value in needed.items() if value is not None]
             fields += [name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)]
             if fields:
-                yield f"{fields[0]} belongs to a plan over years, so the table also needs years"
+                yield f"The setting {fields[0]} is only for a plan over years, so the table also needs `years`"
             return
         if missing := [name for name, value in needed.items() if value is None]:
-            yield f"a plan over years also needs {missing[0]}"
+            yield f"A plan over years also needs `{missing[0]}`"
         last = (self.first or 0) + self.years - 1
         if not (self.first or 0) <= (self.year or 0) <= last:
-            yield f"year must be a year of the plan, {self.first} to {last}; it is {self.year}"
+            yield f"The year must be a year of the plan, {self.first} to {last}. It is {self.year}"
         if isinstance(self.epsilon, tuple) and len(self.epsilon) > self.years:
-            yield f"epsilon has {len(self.epsilon)} numbers for {self.years} years"
+            yield f"The list epsilon has {len(self.epsilon)} numbers for {self.years} years"
         if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
-            yield "fallbacks and fallback_epsilon must be set together"
+            yield "Set both fallbacks and fallback_epsilon, or neither"
         if self.fallbacks > self.years or (self.again and not self.fallbacks):
-            yield f"there are {self.years} years and {self.fallbacks} second releases of a year"
+            limits = f"with `again`, there must be at least one, and there may be at most {self.years}, one for each year"
+            yield f"The plan has {self.fallbacks} second releases (fallbacks): {limits}"
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
@@ -379,7 +380,7 @@ class PopulationTable(SpecTable):
     """
 
     size: int = Field(ge=1, le=10**12)
-    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}, because the guarantee is proved only for this design")]
+    sample: Annotated[Line, checked(SIMPLE.__eq__, f"{SIMPLE!r} (the guarantee is proved only for this design)")]
     source: Line = Field(min_length=1, max_length=500)
 
 
@@ -431,7 +432,7 @@ class DesignTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.effect is None) != (not self.source):
-            yield "effect and source must be set together"
+            yield "Set both effect and source, or neither"
 
 
 class ImputationTable(SpecTable):
@@ -523,9 +524,9 @@ class MarksTable(SpecTable):
     def _names_and_columns(cls, groups: dict[str, list[str]]) -> dict[str, list[str]]:
         for name, columns in groups.items():
             if not name.isidentifier() or name in {"and", "or", "not", "in", "is", "missing", "count"}:
-                raise Unexpected("names of columns made of letters, digits and underscores", repr(name))
+                raise Unexpected(NO_NAME.format(name))
             if not 2 <= len(set(columns)) == len(columns) <= 16:  # 16 columns have 2^16 sets, and a table lists all sets
-                raise Unexpected("from 2 to 16 different columns in each group", f"{len(set(columns))} in {name!r}")
+                raise Unexpected(f"The group {name!r} must have from 2 to 16 different columns")
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class QuestionTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not (self.query.strip() or self.mean):
-            yield "a question needs a condition (query) or a column (mean)"
+            yield "A question needs a condition (query) or a column (mean)"
 
 
 class ModelTable(SpecTable):
@@ -67,4 +67,4 @@ class ModelTable(SpecTable):
     def contradictions(self) -> Iterator[str | Unexpected]:
         for name, (low, high) in self.limits.items():
             if not -math.inf < low < high < math.inf:
-                yield f"limits of {name} must be two finite numbers, the lower one first"
+                yield f"The limits of {name} must be two finite numbers, the lower one first"

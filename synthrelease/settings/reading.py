@@ -42,7 +42,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         "nan", a number with more than 100 digits, tables nested more than 30 deep, or control characters in a text.
     """
     try:
-        content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
+        content = regular_file(path, ".toml", MAX_SPEC_BYTES)
     except Unexpected as error:
         raise SpecError.at(path, "", error.message) from None
     return toml_tables(content, path)
@@ -58,82 +58,71 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
             raise RecursionError
         tables = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError:
-        raise SpecError.at(path, "", "UTF-8 text", "other bytes") from None
+        raise SpecError.at(path, "", "The file is not UTF-8 text") from None
     except RecursionError:
-        raise SpecError.at(path, "", f"at most {MAX_DEPTH} tables or lists inside each other", "more") from None
+        raise SpecError.at(path, "", f"The file has more than {MAX_DEPTH} tables or lists inside each other") from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
-        actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a longer number"
-        again = re.search(r"immutable namespace \('(\w+)',\)", actual)  # such as [[rules]] below `rules = [...]`
-        expected = f"valid TOML: add the entry to `{again[1]}` above instead of [[{again[1]}]]" if again else "valid TOML"
-        raise SpecError.at(path, "", expected, actual) from None
+        why = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "it contains a number that is too long"
+        again = re.search(r"immutable namespace \('(\w+)',\)", why)  # such as [[rules]] below `rules = [...]`
+        advice = f". Add the entry to `{again[1]}` above instead of [[{again[1]}]]" if again else ""
+        raise SpecError.at(path, "", f"The file is not valid TOML: {why}{advice}") from None
     problems = [
-        Problem(str(path), dotted(steps), mistake(expected, value_text(value)))
-        for steps, value in _values(tables)
-        if (expected := _unusable(steps, value))
+        Problem(str(path), dotted(steps), fault) for steps, value in _values(tables) if (fault := _unusable(steps, value))
     ]
     if problems:
         raise SpecError(problems)
     return tables
 
 
-def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, named: str) -> bytes:
+def regular_file(path: Path, suffix: str, most_bytes: int) -> bytes:
     """Return the bytes of a regular file with the right ending and size. The function does not open pipes and devices, because
     they may never end.
-
-    Parameters
-    ----------
-    readable, named : texts for messages that say what was expected, such as "a readable TOML file", or "a file" with a name or
-        size.
 
     Raises
     ------
     Unexpected : if the file is missing, unreadable, too large, not regular, or has another ending.
     """
-    expected, actual = readable, ""
     try:
         mode = path.stat().st_mode
         if not Path(os.path.realpath(path)).name.endswith(suffix):
-            expected, actual = f"{named} whose name ends in {suffix}", "another one"
+            fault = f"The name of the file must end in {suffix}"
         elif not stat.S_ISREG(mode):
-            actual = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+            fault = f"This is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, not a file"
         else:
             with path.open("rb") as file:
                 content = file.read(most_bytes + 1)
             if len(content) <= most_bytes:
                 return content
-            expected, actual = f"{named} of at most {most_bytes // 10**6} MB", "a larger one"
+            fault = f"The file has more than {most_bytes // 10**6} MB"
     except FileNotFoundError:
-        actual = "no such file"
+        fault = "There is no such file"
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        actual = (getattr(error, "strerror", None) or "a name that no file can have").lower()
-    raise Unexpected(expected, actual)
+        fault = f"Cannot read the file: {(getattr(error, 'strerror', None) or 'no file can have this name').lower()}"
+    raise Unexpected(fault)
 
 
-def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, list[str]]]:
+def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line of a public CSV file, without spaces around cells and without blank lines.
 
     The file is UTF-8, with commas; a byte-order mark does not matter. `enclave.csv` reads private files, and the verifier reads
     released tables.
 
-    Parameters
-    ----------
-    what : the kind of file, for messages, such as "a codelist".
-
     Raises
     ------
     Unexpected : for a missing file, for a file that is not UTF-8, and for quotes that are not closed.
     """
-    content = regular_file(path, ".csv", most_bytes, readable=f"{what} in a CSV file", named=f"{what} in a file")
+    content = regular_file(path, ".csv", most_bytes)
     try:
         reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
     except UnicodeDecodeError:
-        raise Unexpected(f"{what} in UTF-8", "other bytes") from None
+        raise Unexpected("The file is not UTF-8 text") from None
     try:
         for row in reader:
             if any(cells := [cell.strip() for cell in row]):
                 yield reader.line_num, cells
     except csv.Error:
-        raise Unexpected("CSV with commas and closed quotes", "something else", place=f"line {reader.line_num}") from None
+        place = f"line {reader.line_num}"
+        raise Unexpected("The line is not valid CSV. Use commas, and close all quotes", place=place) from None
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -150,18 +139,18 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return what is expected in place of an unusable value, as a text. The text is empty for a usable value."""
+    """Return the message about an unusable value. The message is empty for a usable value."""
     if len(steps) > MAX_DEPTH:
-        return f"at most {MAX_DEPTH} tables or lists inside each other"
+        return f"The file has more than {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
-        return "text without control characters"
+        return "The text contains a control character"
     if isinstance(value, Decimal) and not value.is_finite():
-        return "a finite number"
+        return mistake("a finite number", value_text(value))
     if isinstance(value, Decimal):
         long = len(value.as_tuple().digits) > MAX_DIGITS or (value and abs(value.adjusted()) > MAX_DIGITS)
     else:
         long = isinstance(value, int) and abs(value) > 10**MAX_DIGITS
-    return f"a number of at most {MAX_DIGITS} digits" if long else ""
+    return f"The number has more than {MAX_DIGITS} digits" if long else ""
 
 
 def value_text(value: Any) -> str:
@@ -175,7 +164,7 @@ def value_text(value: Any) -> str:
     elif isinstance(value, Decimal) and not value.is_finite():
         text = str(value).lower().replace("infinity", "inf")
     elif isinstance(value, int) and abs(value) > 10**MAX_DIGITS:
-        text = "a longer one"  # Python refuses to write down a number of more than 4300 digits
+        text = "a number that is too long"  # Python refuses to write down a number of more than 4300 digits
     else:
         text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
@@ -248,13 +237,13 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     extended, instead = tables.get("extends"), tables.pop("override", {})
     if not isinstance(extended, str):
         if instead != {}:
-            expected = "`extends`, because [override] changes settings of an inherited configuration"
-            raise SpecError.at(path, "override", expected, "none")
+            needed = "[override] changes settings of an inherited configuration, so the file also needs `extends`"
+            raise SpecError.at(path, "override", needed)
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
     base = beside(path, extended)
     inherited = read_toml(base)
     if "extends" in inherited:
-        raise SpecError.at(path, "extends", "a configuration that does not itself extend another", repr(extended))
+        raise SpecError.at(path, "extends", f"{extended!r} itself extends another configuration, which is not allowed")
     inherited_names = frozenset(inherited.keys() - tables.keys())
     if isinstance(texts := inherited.get("card"), dict) and isinstance(card := tables.get("card", {}), dict):
         texts = {name: text for name, text in texts.items() if name not in OF_ONE_RELEASE}
@@ -265,8 +254,8 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     settings = dict(all_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
         if not steps or steps[0] not in inherited_names or not _overridden(merged, steps, value):
-            expected = f"a setting of a table that is inherited from {extended}; write other settings in their own table"
-            raise SpecError.at(path, dotted(("override", *steps)), expected, value_text(value))
+            fault = f"[override] can change only a setting of a table that is inherited from {extended}"
+            raise SpecError.at(path, dotted(("override", *steps)), f"{fault}. Write other settings in their own table")
     overridden = tuple(dotted(steps) for steps in settings)
     return ConfigurationFile(path=path, tables=merged, inherited=inherited_names, base=base, overridden=overridden)
 

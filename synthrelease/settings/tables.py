@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
 from synthrelease.resources import resource
-from synthrelease.settings.base import Line, Reason, SpecTable, checked
+from synthrelease.settings.base import NO_NAME, Line, Reason, SpecTable, checked
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.settings.options import (
@@ -123,9 +123,9 @@ class UnitTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.first_by and self.key is None:
-            yield "first_by orders the rows of a person, so it needs a key"
+            yield "first_by orders the rows of a person, so [unit] also needs a key"
         if self.missing_keys and self.key is None:
-            yield "missing_keys lists texts of the key, so it needs a key"
+            yield "missing_keys lists texts of the key, so [unit] also needs a key"
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
@@ -185,19 +185,19 @@ class SelectionTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.mode == "hidden_number") != (self.rounds is not None):
-            yield 'mode = "hidden_number" needs rounds, and other modes must not have it'
+            yield 'mode = "hidden_number" needs `rounds`, and other modes must not have `rounds`'
         if self.rounds is not None and "stop_probability" in self.model_fields_set:
             yield 'stop_probability has no effect with mode = "hidden_number"'
         if (self.test == "joint") != (self.test_epsilon is not None):
-            yield 'test = "joint" needs test_epsilon, and test = "each" must not have it'
+            yield 'test = "joint" needs `test_epsilon`, and test = "each" must not have `test_epsilon`'
         if self.mode == "truncated_negative_binomial":
             if not SMALLEST_LAW <= self.stop_probability < 1:
-                expected = f"a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
+                expected = f"a stop_probability of at least 1e-6 and below 1 for {self.mode!r}"
                 yield Unexpected(expected, f"{float(self.stop_probability):g}")
             if self.shape and abs(self.shape) < SMALLEST_LAW:
                 yield Unexpected("a shape of 0, or a shape of at least 1e-6 in absolute value", f"{float(self.shape):g}")
         elif "shape" in self.model_fields_set:
-            yield 'shape belongs to mode = "truncated_negative_binomial"'
+            yield 'The setting `shape` is only for mode = "truncated_negative_binomial"'
 
 
 # The table [bundle]: further formats of a release, and the label "synthetic".
@@ -280,7 +280,7 @@ class NotPromisedTable(SpecTable):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.pairs or self.dependence) and not self.why.strip():
-            yield "`why` must state the reason, because the card shows it"
+            yield "State the reason in `why`, because the card shows it"
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:
@@ -361,15 +361,14 @@ class AttacksTable(SpecTable):
 MAX_TABLES = 200
 """Largest number of rules, generators, projections or criteria of one specification."""
 MAX_COLUMNS = 1000
-MOST_COLUMNS = f"at most {MAX_COLUMNS} columns, because noise and time grow with the pairs of columns"
+MOST_COLUMNS = f"At most {MAX_COLUMNS} columns are possible, because noise and time grow with the number of pairs of columns"
 
 
 def _not_too_many(columns: Any) -> Any:
     if isinstance(columns, Mapping) and len(columns) > MAX_COLUMNS:
         raise Unexpected(
-            f"{MOST_COLUMNS}. Delete some tables [columns.NAME], or draft again with `init --only A,B,...` or "
-            "`init --leave-out A,B,...`",
-            f"{len(columns)} columns",
+            f"The configuration has {len(columns)} columns. {MOST_COLUMNS}. Delete some tables [columns.NAME], or draft again "
+            "with `init --only A,B,...` or `init --leave-out A,B,...`"
         )
     return columns
 
@@ -516,7 +515,7 @@ class ReleaseFile(SpecTable):
     def _plain_names(cls, columns: dict[str, ColumnTable]) -> dict[str, ColumnTable]:
         for name in columns:
             if not name.isidentifier() or name in {"and", "or", "not", "in"}:
-                raise Unexpected("column names made of letters, digits and underscores", repr(name))
+                raise Unexpected(NO_NAME.format(name))
         return columns
 
 

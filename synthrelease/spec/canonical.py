@@ -90,7 +90,7 @@ def read_tables(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
         tables = None
     if not isinstance(tables, dict) or tables.get("specification") != FORMAT:
-        raise Unexpected(f"the text of a specification, of format {FORMAT}", "something else")
+        raise Unexpected(f"This is not the text of a specification in format {FORMAT}")
     return tables
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.data.rules import Rule, edges
 from synthrelease.data.schema import MAX_BINS, Binning, Column, IntervalBin, ValueGrid, parse_bins, value_grid, value_limits
-from synthrelease.errors import SpecError, Unexpected, closest, cut, listing
-from synthrelease.settings.base import EXPECTED, is_label
+from synthrelease.errors import SpecError, Unexpected, closest, cut, listing, so_many
+from synthrelease.settings.base import LABEL, is_label
 from synthrelease.settings.columns import ColumnTable, InputTable, outside_of, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.settings.reading import ConfigurationFile, beside, csv_lines
 
@@ -30,10 +30,10 @@ class ColumnError(Unexpected):
         super().__init__(text, found, suggestion, place=place)
 
 
-def _require(holds: object, field: str, expected: str, found: str) -> None:
-    """Unless `holds` is true, raise ColumnError with the expected value and the value found."""
+def _require(holds: object, field: str, text: str, found: str | None = None) -> None:
+    """Unless `holds` is true, raise ColumnError with this message (`errors.mistake`)."""
     if not holds:
-        raise ColumnError(field, expected, found)
+        raise ColumnError(field, text, found)
 
 
 # Columns of categories and of codes. In the schema, a column of codes is a column of categories: the labels of its codelist.
@@ -62,18 +62,18 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 def _categories(table: ColumnTable) -> _AtomicBins:
     """Return the atomic bins of a column of categories. Raises ColumnError for the first mistake."""
-    _absent(table, "in a column of categories", *_OF_NUMBERS, "codes", "characters")
+    _absent(table, "a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
     labels, values = tuple(texts), dict[str, int]()
-    _require(texts, "categories", "at least one category", "none")
+    _require(texts, "categories", "The list of categories is empty")
     _require(len(labels) <= MAX_BINS, "categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
     _require(len(labels) == len(listed), "categories", "different categories", f"{_commonest(listed)!r} twice")
     readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
-        _require(spellings, "categories", f"at least one text that stands for {label!r} in the file", "an empty list")
+        _require(spellings, "categories", f"The list of texts for {label!r} is empty. Name at least one text in the file")
         for text in spellings:
-            _require(text not in values, "categories", "each text for one category only", f"{text!r} under two")
+            _require(text not in values, "categories", f"The text {text!r} is listed for two categories")
             values[text] = index
     _known("numbers", table.numbers, labels)
     return _AtomicBins(values=values, members=labels, labels=labels, numbers=tuple(map(table.numbers.get, labels)))
@@ -81,21 +81,22 @@ def _categories(table: ColumnTable) -> _AtomicBins:
 
 def _codes(table: ColumnTable) -> _AtomicBins:
     """Return the atomic bins of a column of codes, which has neither an order nor numbers. Raises ColumnError."""
-    _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
-    why = "no numbers, because codes are names (only columns of kind = 'category' may have numbers)"
-    _require(not table.numbers, "numbers", why, "some")
-    _require(not table.ordered, "ordered", "no `ordered`, because codes have no order", "true")
+    _absent(table, "a column of codes", *_OF_NUMBERS, "categories")
+    why = "Delete `numbers`: codes are names, so they have no numbers (columns of kind = 'category' may have them)"
+    _require(not table.numbers, "numbers", why)
+    _require(not table.ordered, "ordered", "Delete `ordered`: codes have no order")
     if isinstance(table.codes, str):
-        raise ColumnError("codes", "a table of codes with their labels, or an existing file", repr(table.codes))
+        fault = f"There is no file {table.codes!r}"
+        raise ColumnError("codes", f"{fault}. Name an existing file, or write a table of codes with their labels")
     codes, labels = tuple(table.codes or ()), tuple((table.codes or {}).values())
-    _require(codes, "codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
+    _require(codes, "codes", "The column has no codelist. Write a table of codes with their labels, or name a CSV file")
     _require(len(codes) <= MAX_BINS, "codes", f"at most {MAX_BINS} codes", f"{len(codes)}")
     readable("codes", labels)
-    _require(len(set(labels)) == len(labels), "codes", "a different label for each code", f"{_commonest(labels)!r} for two")
+    _require(len(set(labels)) == len(labels), "codes", f"Two codes have the same label, {_commonest(labels)!r}")
     blank = next((code for code in codes if not code.strip()), None)
-    _require(blank is None, "codes", "codes of at least one character (missing_values may be empty)", repr(blank))
+    _require(blank is None, "codes", f"The code {blank!r} is blank. A blank text may be one of missing_values")
     long = next((code for code in codes if table.characters and len(code) > table.characters), None)
-    _require(long is None, "codes", f"codes of at most {table.characters} characters, as `characters` states", repr(long))
+    _require(long is None, "codes", f"The code {long!r} has more characters than `characters` states ({table.characters})")
     values = {code: index for index, code in enumerate(codes)}
     return _AtomicBins(values=values, members=codes, labels=labels, numbers=(None,) * len(codes))
 
@@ -107,7 +108,7 @@ def _commonest(labels: Iterable[str]) -> str:
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
     """Raise ColumnError if one of these settings is stated, because this kind of column does not have these settings."""
     for field in fields:
-        _require(getattr(table, field) is None, field, f"no {field} {kind}", "some")
+        _require(getattr(table, field) is None, field, f"Delete `{field}`: {kind} cannot have it")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
@@ -153,9 +154,8 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
     if label is None or label in labels:
         return label
     readable("outside_label", [label])
-    actual, expected = repr(label), "one of the ordered categories"
-    _require(not table.ordered, "outside_label", expected, actual)
-    _require(label not in members, "outside_label", "a label that is not the code of another label", actual)
+    _require(not table.ordered, "outside_label", "one of the ordered categories", repr(label))
+    _require(label not in members, "outside_label", f"The label {label!r} is already the code of another label")
     return label
 
 
@@ -170,7 +170,7 @@ def grouping(
     unlisted : the label for unlisted strings, which the groups need not name; None if the column has no such label.
     """
     if not isinstance(bins, Mapping):
-        raise ColumnError(field, f"a table of groups with their {what}", "a list")
+        raise ColumnError(field, f"Write a table of groups with their {what}, not a list")
     bins = with_unlisted(bins, unlisted)
     readable(field, bins)
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
@@ -178,8 +178,8 @@ def grouping(
     _known(field, times, labels, what)
     wrong = [label for label in labels if times[label] != 1]
     if wrong:
-        actual = f"{wrong[0]!r} in {'two' if times[wrong[0]] else 'none'}"
-        raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", actual)
+        fault = f"{wrong[0]!r} is in {'more than one group' if times[wrong[0]] else 'no group'}"
+        raise ColumnError(field, f"{fault}. Each of the {what} must be in exactly one group: {listing(labels)}")
     into = dict(members)
     return Binning(name=name, labels=tuple(bins), numbers=(None,) * len(bins), of_atom=tuple(into[label] for label in labels))
 
@@ -188,13 +188,13 @@ def _known(field: str, names: Collection[str], labels: Collection[str], what: st
     allowed = frozenset(labels)
     for name in names:
         if name not in allowed:
-            raise ColumnError(field, f"{what} of the column ({listing(labels)})", repr(name), closest(name, labels))
+            raise ColumnError(field, f"{name!r} is not one of the {what}: {listing(labels)}", suggestion=closest(name, labels))
 
 
 def readable(field: str, labels: Collection[str]) -> None:
     """Raise ColumnError for the first label that a released table cannot contain."""
     for label in labels:
-        _require(is_label(label), field, EXPECTED, repr(label))
+        _require(is_label(label), field, f"The text {label!r} cannot be a label. {LABEL}")
 
 
 # Codelists: public CSV files with the label of each code of a column, and the groups that each code belongs to.
@@ -265,7 +265,7 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
         return {**table, "codes": dict(codelist.labels)}  # this mistake is reported later, when tables are checked
     for level in codelist.levels:
         if level in listed:
-            raise problem(f"alternatives.{level}", "a name that is not a level of the codelist", repr(level))
+            raise problem(f"alternatives.{level}", f"The codelist already has a level {level!r}. Use another name")
     return {**table, "codes": dict(codelist.labels), "alternatives": {**listed, **codelist.levels}}
 
 
@@ -277,35 +277,36 @@ def read_codelist(path: Path) -> Codelist:
     SpecError : for the first mistake. The message states the line of the mistake.
     Unexpected : for a file that `csv_lines` cannot read.
     """
-    lines = csv_lines(path, MAX_BYTES, "a codelist")
+    lines = csv_lines(path, MAX_BYTES)
     number, header = next(lines, (1, []))
     if header[:2] != _HEADER:  # the header is not shown, because the path may name a private file
-        raise _problem(path, number, "the header `code,label`, followed by the name of each further level", "something else")
+        raise _problem(path, number, "The header must be `code,label`, followed by the names of further levels")
     levels = header[2:]
     for level in levels:
         if not _usable(level) or level in (*_HEADER, EACH_CODE) or levels.count(level) > 1:
-            raise _problem(path, number, "different names of levels, other than code, label and codes", _shown(level))
+            fault = f"{_shown(level)} cannot be the name of a level"
+            raise _problem(path, number, f"{fault}. The names must differ, and must not be code, label or codes")
     labels: dict[str, str] = {}
     groups: dict[str, dict[str, str]] = {level: {} for level in levels}
     line_of: dict[str, int] = {}
     code_with: dict[str, str] = {}
     for number, cells in lines:
         if len(cells) != len(header):
-            raise _problem(path, number, f"{len(header)} cells, as many as in the header", f"{len(cells)}")
+            raise _problem(path, number, f"The line has {so_many(len(cells), 'cell')}, but the header has {len(header)}")
         code, label, *inside = cells
         _check_cells(path, number, code, label, dict(zip(levels, inside, strict=True)))
         if code in labels:
-            raise _problem(path, number, "each code once", f"{code!r} also in line {line_of[code]}")
+            raise _problem(path, number, f"The code {code!r} occurs again. It is also in line {line_of[code]}")
         if label in code_with:
-            actual = f"{label!r}, which {code_with[label]!r} in line {line_of[code_with[label]]} also has"
-            raise _problem(path, number, "a different label for each code (add the code or its group to the label)", actual)
+            fault = f"The label {label!r} is also the label of {code_with[label]!r} in line {line_of[code_with[label]]}"
+            raise _problem(path, number, f"{fault}. Make the labels different, for example by adding the code")
         labels[code], line_of[code], code_with[label] = label, number, code
         for level, group in zip(levels, inside, strict=True):
             groups[level][code] = group
         if len(labels) > MAX_BINS:
-            raise _problem(path, number, f"at most {MAX_BINS} codes", "more")
+            raise _problem(path, number, f"A codelist may have at most {MAX_BINS} codes")
     if not labels:
-        raise _problem(path, number, "at least one code after the header", "none")
+        raise _problem(path, number, "The codelist has no code after the header")
     _check_nesting(path, groups, line_of)
     return Codelist(labels=labels, levels={level: _members(of_code) for level, of_code in groups.items()})
 
@@ -313,12 +314,12 @@ def read_codelist(path: Path) -> Codelist:
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
     """Raise SpecError for the first unusable cell of a line."""
     if not code or len(code) > 200 or not code.isprintable():
-        raise _problem(path, number, "a code of 1 to 200 printable characters", _shown(code))
+        raise _problem(path, number, f"{_shown(code)} cannot be a code. A code has 1 to 200 printable characters")
     if not _usable(label):
-        raise _problem(path, number, f"for the code {code!r} {EXPECTED}", _shown(label))
+        raise _problem(path, number, f"{_shown(label)} cannot be the label of the code {code!r}. {LABEL}")
     for level, group in groups.items():
         if not _usable(group):
-            raise _problem(path, number, f"the code {code!r} in a group of {level!r}, with {EXPECTED}", _shown(group))
+            raise _problem(path, number, f"{_shown(group)} cannot be the group of the code {code!r} in {level!r}. {LABEL}")
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
@@ -331,9 +332,9 @@ def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of:
         for code, group in levels[finer].items():
             pair = (first.setdefault(group, code), code)
             if len({levels[coarser][member] for member in pair}) > 1:
-                expected = f"{finer} {group!r} in only one {coarser} (levels must nest; list other groups as alternatives)"
-                actual = " and ".join(f"{member!r} (line {line_of[member]}) in {levels[coarser][member]!r}" for member in pair)
-                raise _problem(path, line_of[code], expected, actual)
+                places = (f"{member!r} (line {line_of[member]}) in {levels[coarser][member]!r}" for member in pair)
+                fault = f"The {finer} {group!r} is in two groups of {coarser}: {' and '.join(places)}"
+                raise _problem(path, line_of[code], f"{fault}. Levels must nest. Write other groups as alternatives")
 
 
 def _members(of_code: Mapping[str, str]) -> dict[str, list[str]]:
@@ -348,11 +349,11 @@ def _usable(label: str) -> bool:
 
 
 def _shown(cell: str) -> str:
-    return repr(cut(cell, 60)) if cell else "an empty cell"
+    return repr(cut(cell, 60)) if cell else "An empty cell"
 
 
-def _problem(path: Path, line: int, expected: str, found: str) -> SpecError:
-    return SpecError.at(path, f"line {line}", expected, found)
+def _problem(path: Path, line: int, text: str) -> SpecError:
+    return SpecError.at(path, f"line {line}", text)
 
 
 def build_column(
@@ -382,11 +383,11 @@ def build_column(
         column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
-        raise ColumnError("outside_label", "no `outside_label` unless outside = 'bin'", f"outside = {column.outside!r}")
+        raise ColumnError("outside_label", f"`outside_label` needs outside = 'bin'. Here, outside = {column.outside!r}")
     if column.missing == "bin":
         return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
     if table.missing_label is not None:
-        raise ColumnError("missing_label", "no `missing_label` unless missing = 'bin'", f"missing = {column.missing!r}")
+        raise ColumnError("missing_label", f"`missing_label` needs missing = 'bin'. Here, missing = {column.missing!r}")
     return column
 
 
@@ -410,7 +411,7 @@ def _check_missing_values(column: Column) -> None:
     """Raise ColumnError if a text is a category of the column and is also in its `missing_values`."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
-        _require(text.strip() not in texts, "missing_values", "texts that belong to no category of the column", repr(text))
+        _require(text.strip() not in texts, "missing_values", f"The text {text!r} is also a text of a category of the column")
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
@@ -418,9 +419,9 @@ def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
-        raise ColumnError("missing_label", "a label that differs from all labels of bins and groups of the column", repr(label))
+        raise ColumnError("missing_label", f"The label {label!r} is already the label of a bin or group of the column")
     if column.kind != "category" and _is_bin(label, column.kind == "integer"):
-        raise ColumnError("missing_label", "a label that cannot be read as a number", repr(label))
+        raise ColumnError("missing_label", f"The label {label!r} can be read as a number. Use another label")
     return replace(
         column,
         atoms=column.atoms.with_missing(label),
@@ -447,18 +448,18 @@ def _numeric_column(
 ) -> Column:
     whole = table.kind == "integer"
     if (bounds := table.bounds) is None:
-        raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
+        raise ColumnError("bounds", "A numeric column needs bounds = [lowest, highest]")
     _require(table.outside != "bin", "outside", "'clip', 'drop' or 'error' in a column of numbers", "'bin'")
     for field in ("categories", "codes", "characters"):
-        _require(not getattr(table, field), field, f"no {field} in a numeric column", "some")
-    _require(table.alternatives, "alternatives", "at least one list of bins", "none")
+        _require(not getattr(table, field), field, f"Delete `{field}`: a numeric column cannot have it")
+    _require(table.alternatives, "alternatives", "A numeric column needs at least one list of bins")
     dates, minus_dates = _dates(table)
     parsed: dict[str, tuple[IntervalBin, ...]] = {}
     n_bins = 0
     for key, bins in table.alternatives.items():
         parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
         n_bins += len(parsed[key])
-        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives together", "more")
+        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"All alternatives together may have at most {MAX_BINS} bins")
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
@@ -503,17 +504,17 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
     """Return the formats of the dates in `source` and in `minus`. A format is None if there are no such dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
-        raise ColumnError("minus_format", "no `minus_format` if `minus` is not set", repr(table.minus_format))
+        raise ColumnError("minus_format", "`minus_format` needs `minus`, which is not set")
     if not of_dates:
         if table.format is not None:
-            raise ColumnError("format", "no `format` unless `part` or `minus` is set", repr(table.format))
+            raise ColumnError("format", "`format` needs `part` or `minus`, and neither is set")
         return None, None
     if table.kind != "integer":
-        raise ColumnError(of_dates[0], f"no `{of_dates[0]}` unless kind = 'integer'", f"kind = {table.kind!r}")
+        raise ColumnError(of_dates[0], f"`{of_dates[0]}` needs kind = 'integer'. Here, kind = {table.kind!r}")
     if table.minus is None:
         return _date_format("format", table.format, table.part), None
     if table.part not in (None, "year"):
-        raise ColumnError("minus", "beside `minus`, part = 'year' (completed years) or no `part` (days)", table.part)
+        raise ColumnError("minus", f"With `minus`, set part = 'year' (completed years) or no part (days), not {table.part!r}")
     return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
 
 
@@ -524,7 +525,7 @@ def _date_format(field: str, pattern: str | None, part: str | None) -> DateForma
     except Unexpected as error:
         raise ColumnError(field, error.message) from None
     if dates.lacks(part):
-        raise ColumnError(field, f"a date format with the {part or 'day'}", repr(pattern or ISO))
+        raise ColumnError(field, f"The date format {pattern or ISO!r} has no {part or 'day'}")
     return dates
 
 
@@ -541,7 +542,7 @@ def group_binning(column: Column, bins: Bins) -> Binning:
 
 def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[IntervalBin, ...]:
     if isinstance(bins, Mapping):
-        raise ColumnError(field, "a list of bins for a numeric column", "a table")
+        raise ColumnError(field, "A numeric column needs a list of bins, not a table")
     try:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=whole)
     except Unexpected as error:
@@ -550,10 +551,10 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
     range_text = f"[{low:.15g}, {high:.15g}]"
     if intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
         reach = f"{intervals[0].label!r} to {intervals[-1].label!r}"
-        raise ColumnError(field, f"bins that cover the bounds {range_text}", reach)
+        raise ColumnError(field, f"The bins from {reach} do not cover the bounds {range_text}")
     for interval in intervals[1:]:
         if not low < interval.lower <= high:
-            raise ColumnError(field, f"bins inside the bounds {range_text}", repr(interval.label))
+            raise ColumnError(field, f"The bin {interval.label!r} is outside the bounds {range_text}")
     return intervals
 
 
@@ -561,8 +562,9 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
     """Raise ColumnError for a grid with too many steps, or a fractional step in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
-        _require(not whole or step == int(step), "step", "a whole number, because the column has whole numbers", text)
-        _require((bounds[1] - bounds[0]) / step <= MAX_BINS, "step", f"at most {MAX_BINS} steps between the bounds", text)
+        _require(not whole or step == int(step), "step", f"In a column of whole numbers, the step must be whole. It is {text}")
+        few = (bounds[1] - bounds[0]) / step <= MAX_BINS
+        _require(few, "step", f"The step {text} is too small. There may be at most {MAX_BINS} steps between the bounds")
 
 
 def _stated_numbers(
@@ -574,16 +576,13 @@ def _stated_numbers(
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:
-            raise ColumnError(
-                "numbers",
-                f"bins of the column ({listing(interval_of)}); if the bins are new, run `synthrelease numbers`",
-                repr(label),
-                closest(label, interval_of),
-            )
+            fault = f"{label!r} is not a bin of the column: {listing(interval_of)}"
+            advice = "If the bins are new, run `synthrelease numbers`"
+            raise ColumnError("numbers", f"{fault}. {advice}", suggestion=closest(label, interval_of))
         kind, bin_ = "integer" if whole else "real", interval_of[label]
         (low,), (high,) = value_limits(kind, [number], [bin_.lower], [bin_.upper], bounds)
         if not low <= number <= high:
-            expected = f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}"
+            expected = f"a number from {low:.15g} to {high:.15g} for the bin {label!r}"
             raise ColumnError("numbers", expected, f"{number:.15g}")
     return dict(numbers)
 

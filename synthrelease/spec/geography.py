@@ -12,6 +12,7 @@ from synthrelease.data.schema import Transformation
 from synthrelease.errors import closest, listing
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.settings.base import NO_NAME
 from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import YES, GeographyTable, MarksTable, labels_of
@@ -72,30 +73,31 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     groups = {name: alternative for name, alternative in lowest.alternatives.items() if isinstance(alternative, Mapping)}
     for level in table.levels:
         if level not in groups:
-            expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
-            problems.add("geography.levels", expected, repr(level))
+            fault = f"{level!r} is not a level of the codelist of {table.column!r}"
+            problems.add("geography.levels", f"{fault}: {listing(groups)}" if groups else f"{fault}, which has no levels")
         elif level in release.columns:
-            problems.add("geography.levels", "a level with a name that no other column has", repr(level))
+            problems.add("geography.levels", f"There is already a column {level!r}. Give the level another name")
         elif not level.isidentifier():
-            problems.add("geography.levels", "a name made of letters, digits and underscores", repr(level))
+            problems.add("geography.levels", NO_NAME.format(level))
         elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
-            problems.add("geography.levels", "names of areas that contain at most one kind of quotes", repr(unusable[0]))
+            problems.add("geography.levels", f"The name of an area must not contain both kinds of quotes: {unusable[0]}")
     if any(level not in groups for level in table.levels):
         return
     if lowest.characters is not None:
-        problems.add(f"columns.{table.column}.characters", "no `characters` together with [geography]", str(lowest.characters))
+        problems.add(f"columns.{table.column}.characters", "Delete `characters`: [geography] cannot be combined with it")
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
-        expected = "an outside_label that no area has, because this label is a separate area on every level"
-        problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
+        fault = f"{label!r} is also the name of an area. Use another label, because it becomes a separate area on every level"
+        problems.add(f"columns.{table.column}.outside_label", fault)
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
-        expected = "one alternative for the smallest areas, such as ['codes'], because larger areas have separate columns"
-        problems.add(f"transformations.{table.column}", expected, listing(alternatives))
+        advice = "Choose one alternative for the smallest areas, such as ['codes']. Larger areas have separate columns"
+        problems.add(f"transformations.{table.column}", f"{advice}. The alternatives are {listing(alternatives)}")
     for upper, lower in pairwise(table.levels):
         homes = {code: name for name, codes in groups[upper].items() for code in codes}
         for name, codes in groups[lower].items():
             if len({homes.get(code) for code in codes}) > 1:
-                problems.add("geography.levels", f"each {lower} in one {upper} (list the largest areas first)", repr(name))
+                fault = f"The {lower} {name!r} is in more than one {upper}. List the levels with the largest areas first"
+                problems.add("geography.levels", fault)
                 break
 
 
@@ -158,13 +160,14 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
                 marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
-                    expected = f"bins of {name!r} with only indicators or no indicator, because {column.name!r} counts them"
-                    problems.add(f"transformations.{name}", expected, repr(binning.labels[mixed[0]]))
+                    fault = f"The bin {binning.labels[mixed[0]]!r} merges categories with and without the indicator"
+                    why = f"because {column.name!r} counts the indicators"
+                    problems.add(f"transformations.{name}", f"{fault}. Separate them, {why}")
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:
             able = listing(name for name, family in GENERATORS.items() if family.counts)
-            expected = f"a family that can follow counting rules, because [marks] needs them ({able})"
-            problems.add(f"generators[{index}].family", expected, repr(generator["family"]))
+            fault = f"The family {generator['family']!r} cannot follow rules that count, which [marks] needs"
+            problems.add(f"generators[{index}].family", f"{fault}. Use one of {able}")
     columns = release.columns
     return Marks(groups={name: columns[name].counts or {} for name in table.groups})
 
@@ -172,17 +175,17 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     """Add a problem for each mistake in the counted columns, and in the categories for which an indicator applies."""
     if release.linked is not None:
-        problems.add("marks", "no [marks] together with [members]", "both")
+        problems.add("marks", "[marks] cannot be combined with [members]")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:
-        actual = f"{len(release.columns)} and {len(table.groups)} of groups"
-        problems.add("marks.groups", f"{MOST_COLUMNS}; the columns of the groups count, too", actual)
+        columns = f"There are {len(release.columns)} columns and {len(table.groups)} columns of groups"
+        problems.add("marks.groups", f"{columns}. {MOST_COLUMNS}")
     members = dict.fromkeys(name for columns in table.groups.values() for name in columns)
     for name in table.groups:
         if name in release.columns:
-            problems.add(f"marks.groups.{name}", "a name that no other column has", repr(name))
+            problems.add(f"marks.groups.{name}", f"There is already a column {name!r}. Use another name for the group")
     for name in table.yes:
         if name not in members:
-            problems.add(f"marks.yes.{name}", "a column of a group", repr(name), closest(name, members))
+            problems.add(f"marks.yes.{name}", f"{name!r} is not a column of a group", suggestion=closest(name, members))
     for name in members:
         _check_marks(name, table, release, problems)
 
@@ -197,11 +200,11 @@ def _check_marks(name: str, marks_table: MarksTable, release: ReleaseFile, probl
     labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
     marks = list(dict.fromkeys(marks_table.marks_of(name, column)))
     if not marks:
-        expected = f"the categories of {name!r} that stand for an indicator, because not exactly one is among {listing(YES)}"
-        problems.add("marks.yes", expected, "nothing")
+        fault = f"Name the categories of {name!r} for which the indicator applies"
+        problems.add("marks.yes", f"{fault}. They are unclear, because not exactly one category is among {listing(YES)}")
     elif strange := [label for label in marks if label not in labels]:
-        problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))
+        problems.add(f"marks.yes.{name}", f"{strange[0]!r} is not a category of {name!r}: {listing(labels)}")
     elif len(marks) == len(set(labels)):
-        problems.add(f"marks.yes.{name}", f"at least one category of {name!r} that is not an indicator", "all of them")
+        problems.add(f"marks.yes.{name}", f"For at least one category of {name!r}, the indicator must not apply")
     elif unusable := [label for label in marks if "'" in label and '"' in label]:
-        problems.add(f"marks.yes.{name}", "names of categories that contain at most one kind of quotes", repr(unusable[0]))
+        problems.add(f"marks.yes.{name}", f"The name of a category must not contain both kinds of quotes: {unusable[0]}")

@@ -52,7 +52,7 @@ from synthrelease.spec.totals import build_calibration
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
     """Add a problem if the column `synthetic` is taken, or if a listed format or catalogue cannot be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
-        problems.add(f"columns.{SYNTHETIC}", f"another name, because [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
+        problems.add(f"columns.{SYNTHETIC}", f"Use another name for the column, because [bundle] adds a column {SYNTHETIC!r}")
     check_formats(table.formats, schema, problems)
     check_catalogues(table.catalogues, card, problems)
 
@@ -202,7 +202,8 @@ class SpecBuilder:
                 calibration = Calibration(source="", margins=(), start=release.design.weight)
         for column in setting.schema.columns:
             if column.by_digest and release.design is None:
-                problems.add(f"columns.{column.name}.role", "also `clusters` and `groups` in [design]", "no [design]")
+                needed = "A column of random groups also needs [design] with `clusters` and `groups`"
+                problems.add(f"columns.{column.name}.role", needed)
         if release.imputation is not None:
             check_imputation(release.imputation, setting.schema, problems)
         if release.geography is not None:
@@ -227,7 +228,7 @@ class SpecBuilder:
         """Add a problem for each name in the pairs of [not_promised] that is not a column."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, columns = f"not_promised.pairs[{index}]", self.release.columns
-            self.problems.add_unknown(path, "columns", text.split(":"), columns, self.acceptance_file)
+            self.problems.add_unknown(path, "a column", text.split(":"), columns, self.acceptance_file)
 
     def _known_columns(self, table_path: str, table: Mapping[str, object], file: str) -> None:
         for name in table:
@@ -269,9 +270,8 @@ class SpecBuilder:
         faulty: set[str] = set()
         for index, criterion in enumerate(criteria):
             if criterion.name in earlier:
-                self.problems.add(
-                    f"criteria[{index}].name", "names that differ", repr(criterion.name), file=self.acceptance_file
-                )
+                fault = f"An earlier criterion has the same name, {criterion.name!r}"
+                self.problems.add(f"criteria[{index}].name", fault, file=self.acceptance_file)
             if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
                 continue  # this criterion depends on another one that has a mistake
             path = f"criteria[{index}]"

@@ -10,6 +10,7 @@ from synthrelease.data.linked import FIRST, OTHER, Linked
 from synthrelease.data.rules import RuleError
 from synthrelease.data.schema import Schema
 from synthrelease.errors import listing
+from synthrelease.settings.base import NO_NAME
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import MembersTable
@@ -60,40 +61,42 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:
-        actual = f"{wide} columns: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-        problems.add("members.most", f"{MOST_COLUMNS}; columns of roots and of members count", actual)
+        parts = f"{len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
+        problems.add("members.most", f"There are {wide} columns: {parts}. {MOST_COLUMNS}")
 
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
     if release.unit.key is not None:
-        problems.add("unit.key", "no key, because with [members] a record is a root with all members", repr(release.unit.key))
+        problems.add("unit.key", "Delete `key`: with [members], a record is a root with all its members")
     if release.split is not None:
-        problems.add("split", "no [split] together with [members], because record numbers belong to rows", "one")
+        problems.add("split", "[split] cannot be combined with [members], because a record number identifies a row, not a root")
     if release.input.rows == "exact":
-        expected = "another value with [members], because the exact number of used roots reveals facts about their members"
-        problems.add("input.rows", expected, "'exact'")
+        why = "because the exact number of used roots reveals facts about their members"
+        problems.add("input.rows", f"rows = 'exact' cannot be combined with [members], {why}")
     if table.least > table.most:
         problems.add("members.least", f"at most {table.most}, the number of released members", str(table.least))
     names_made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
     if taken := [name for name in release.columns if name in names_made]:
-        expected = f"columns of roots whose names differ from the columns made for members ({listing(sorted(names_made))})"
-        problems.add("columns", expected, listing(taken))
+        fault = f"Rename {listing(taken)}: the program makes columns with the same names for members"
+        problems.add("columns", f"{fault} ({listing(sorted(names_made))})")
     if len(names_made) != 1 + table.most * len(table.columns):
-        problems.add("members.columns", "names that still differ when a number is added to each", listing(table.columns))
+        fault = "The names of the columns must still differ after a number is added to each"
+        problems.add("members.columns", f"{fault}: {listing(table.columns)}")
     for name, column in {**release.columns, **table.columns}.items():
         if table.key in (column.source or name, column.minus):
-            expected = f"a column that no released column uses; remove {name!r}, which uses it"
-            problems.add("members.key", expected, repr(table.key))
+            fault = f"The key {table.key!r} must not be released. Remove the column {name!r}, which reads it"
+            problems.add("members.key", fault)
     if table.key in {*release.columns, *names_made, *table.columns}:
-        expected = "a name that no other column has, because the first column of the released files gets this name"
-        problems.add("members.key", expected, f"a second column called {table.key!r}")
+        fault = f"There is already a column {table.key!r}. The first column of the released files gets the name of the key"
+        problems.add("members.key", fault)
     for name, column in table.columns.items():
         _check_column(f"members.columns.{name}", name, column, release, problems)
     for index, rule in enumerate(table.rules):
         _check_rule(f"members.rules[{index}].never", rule, table, release, problems)
     for word, member in ((FIRST, "the first member"), (OTHER, "another member")):
         if (name := word.rstrip(".")) in table.columns:
-            problems.add("members.columns", f"another name, because {word}NAME in a rule means NAME of {member}", repr(name))
+            fault = f"{name!r} cannot be the name of a column, because {word}NAME in a rule means NAME of {member}"
+            problems.add("members.columns", fault)
 
 
 def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
@@ -105,46 +108,46 @@ def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: Releas
     wrong = sorted(unprefixed - {table.size, *table.columns, *release.columns})
     wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
     if wrong:
-        problems.add(path, f"columns of members, of first or other members, or of roots ({listing(names)})", listing(wrong))
+        fault = f"The rule names {listing(wrong)}, which the members and roots do not have"
+        problems.add(path, f"{fault}. It may name {listing(names)}")
     elif not unprefixed & set(table.columns):
-        problems.add(
-            path, f"a column of a member ({listing(table.columns)}); a rule about roots alone belongs under [[rules]]", "none"
-        )
+        fault = f"The rule names no column of a member ({listing(table.columns)})"
+        problems.add(path, f"{fault}. Write a rule about roots alone under [[rules]]")
     if counts(rule):
         _check_counts(path, rule, table, problems)
     if prefixed and table.most == 1:
-        problems.add(path, "at least 2 released members (most), because a rule names the first or another member", "most = 1")
+        problems.add(path, "The rule names the first or another member, so `most` must be at least 2. It is 1")
 
 
 def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Problems) -> None:
     pieces, counted = around_counts(rule.never)
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
-        problems.add(path, "a condition on one member or the first member inside count(...)", "another member, or a count")
+        problems.add(path, "A condition inside count(...) must be about one member or the first member, and must not count")
     if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
-        problems.add(path, "columns of members only inside count(...) or as first.NAME", listing(outside_names))
+        problems.add(path, f"Write columns of members only inside count(...) or as first.NAME: {listing(outside_names)}")
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
-        problems.add(path, "no `not` around count(...); use another comparison", "'not'")
+        problems.add(path, "The word `not` cannot be before count(...). Use another comparison")
     fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
     if fewer and table.least == table.most and table.more == "first":
-        expected = "count(...) > or >=, because every root may have more members than are released"
-        problems.add(path, expected, "a comparison with <, == or !=")
+        why = "because every root may have more members than are released"
+        problems.add(path, f"Compare count(...) only with > or >=, {why}")
 
 
 def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
     if not name.isidentifier():
-        problems.add(path, "a name made of letters, digits and underscores", repr(name))
+        problems.add(path, NO_NAME.format(name))
     if len(column.alternatives) > 1:
-        expected = "one list of bins, because all members of a root are released in the same bins"
-        problems.add(f"{path}.alternatives", expected, str(len(column.alternatives)))
+        why = "because all members of a root are released in the same bins"
+        problems.add(f"{path}.alternatives", f"Write only one list of bins, {why}")
     if column.role is not None:
-        problems.add(f"{path}.role", "no role, because a release has no weights for members", repr(column.role))
+        problems.add(f"{path}.role", "Delete `role`: a release has no weights for members")
     if isinstance(column.codes, str):
-        problems.add(f"{path}.codes", "a table of codes", "the name of a file")
+        problems.add(f"{path}.codes", "Write a table of codes, not the name of a file")
     for field in ("missing", "outside"):
         if (getattr(column, field) or getattr(release.input, field)) == "error":
-            expected = "another setting for members: a refused file reveals a fact about a member that no epsilon covers"
-            problems.add(f"{path}.{field}", expected, "'error'")
+            why = "because a refused file would reveal a fact about a member that no epsilon covers"
+            problems.add(f"{path}.{field}", f"Members cannot have {field} = 'error', {why}")
     try:
         build_column(name, column, release.input, [], None)
     except ColumnError as error:

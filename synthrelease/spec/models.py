@@ -19,27 +19,27 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
     """Return the sums that the questions in [[models]] need; None if there are no questions, or if a problem was added."""
     if not release.models:
         if release.budget.models is not None:
-            problems.add("budget.models", "questions in [[models]], because budget.models pays for them", "none")
+            problems.add("budget.models", "The budget pays for questions in [[models]], but there are none")
         return None
     from synthrelease.generators.models import Measured, NamedModel, read_model  # here: few configurations need it
 
     if release.budget.models is None:
-        problems.add("budget.models", "one epsilon for all [[models]] together", "none")
+        problems.add("budget.models", "Set one epsilon for all [[models]] together")
     for name in ("partition", "members"):
         if getattr(release, name) is not None:
-            problems.add("models", f"no [[models]] together with [{name}]", str(len(release.models)))
+            problems.add("models", f"[[models]] cannot be combined with [{name}]")
     domains, models = domains_of(release), list[NamedModel]()
     for index, table in enumerate(release.models):
         path = f"models[{index}]"
-        problems.add_unknown(f"{path}.limits", "columns of the question", table.limits, release.columns)
+        problems.add_unknown(f"{path}.limits", "a column", table.limits, release.columns)
         try:
             models.append(replace(read_model(table.question, domains, table.limits), why=table.why))
         except Unexpected as error:
             problems.add_error(f"{path}.question", error)
         except InputError as error:
-            problems.add(f"{path}.question", "a question that can be measured", str(error).rstrip("."))
+            problems.add(f"{path}.question", str(error))
     if len({model.words.text for model in models}) < len(models):
-        problems.add("models", "different questions", "the same column twice")
+        problems.add("models", "The same question occurs twice")
     if problems.found or release.budget.models is None:
         return None
     return Measured(models=tuple(models), epsilon=release.budget.models)

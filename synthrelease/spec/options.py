@@ -79,18 +79,18 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
     column.
     """
     if schema.linked is not None:
-        expected = "no [imputation] together with [members], because the program makes no copies of linked tables"
-        problems.add("imputation", expected, "one")
+        why = "because the program makes no copies of linked tables"
+        problems.add("imputation", f"[imputation] cannot be combined with [members], {why}")
     if all(column.missing != "bin" for column in schema.columns):
-        expected = 'a column in which missing values are a bin (missing = "bin"), because only such values can be filled'
-        problems.add("imputation", expected, "none")
+        fault = 'No column has missing = "bin". Only missing values in such a column can be filled'
+        problems.add("imputation", fault)
     for column in schema.columns:
         if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
-            expected = f"no missing values in columns that {column.name!r} counts, because the count is the same in every copy"
-            problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
-    problems.add_unknown("imputation.match", "columns", table.match or (), schema.names)
+            fault = f'{column.name!r} counts {listing(gaps)}, which must not have missing = "bin"'
+            problems.add("imputation", f"{fault}, because the count is the same in every copy")
+    problems.add_unknown("imputation.match", "a column", table.match or (), schema.names)
     if len(set(table.match or ())) != len(table.match or ()):
-        problems.add("imputation.match", "each column once", listing(table.match or ()))
+        problems.add("imputation.match", f"A column is named twice: {listing(table.match or ())}")
 
 
 SPSS_LABEL = 120
@@ -107,24 +107,24 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
     """
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
-            expected = f"formats that can contain members ({listing(WITH_MEMBERS)}), because of [members]"
-            problems.add("bundle.formats", expected, repr(name))
+            fault = f"The format {name!r} cannot contain members"
+            problems.add("bundle.formats", f"{fault}. With [members], use one of {listing(WITH_MEMBERS)}")
     for column in schema.columns:
         labels = {label for binning in column.alternatives.values() for label in binning.labels}
         longest = max(labels, key=lambda label: len(label.encode("utf-8")))
         if "spss" in chosen and len(longest.encode("utf-8")) > SPSS_LABEL:
-            expected = f"labels of bins of at most {SPSS_LABEL} bytes, the limit of SPSS, or [bundle] formats without 'spss'"
-            problems.add(f"columns.{column.name}", expected, f"a label of {len(longest.encode('utf-8'))} bytes")
+            fault = f"A label has {len(longest.encode('utf-8'))} bytes, but SPSS allows at most {SPSS_LABEL}"
+            problems.add(f"columns.{column.name}", f"{fault}. Shorten the label, or delete 'spss' from [bundle] formats")
         most = max(len(binning.labels) for binning in column.alternatives.values())
         if "stata" in chosen and most > STATA_VALUES:
-            expected = f"at most {STATA_VALUES} bins, the limit of value labels in Stata, or [bundle] formats without 'stata'"
-            problems.add(f"columns.{column.name}", expected, str(most))
+            fault = f"The column has {most} bins, but Stata allows at most {STATA_VALUES} value labels"
+            problems.add(f"columns.{column.name}", f"{fault}. Use fewer bins, or delete 'stata' from [bundle] formats")
 
 
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
     """Add a problem if a catalogue requires the address of the release, but the card has no address."""
     if "dcat" in chosen and not card.url:
-        problems.add("card.url", "the address of the release, because DCAT-AP requires an address", "none")
+        problems.add("card.url", "State the address of the release, because DCAT-AP requires it")
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
@@ -164,14 +164,15 @@ def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, 
     columns of the question.
     """
     if table.given or table.mean or table.minus is not None:
-        problems.add(path, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
+        fault = f"{cut(table.query, 60)!r} is a whole question, so given, mean and minus must not be set"
+        problems.add(path, f"{fault}. Delete them, or write only a condition")
         return []
     try:
         words = split_question(table.query)
     except InputError as error:
-        problems.add(path, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
+        problems.add(path, str(error))
         return []
-    problems.add_unknown(path, "columns of the table", words.columns, names)
+    problems.add_unknown(path, "a column of the table", words.columns, names)
     if words.weighted and not weighted:
-        problems.add(path, "a [design] that names the weight of a weighted question", repr(cut(words.text, 60)), "")
+        problems.add(path, f"{cut(words.text, 60)!r} is weighted, so [design] must name the weight")
     return list(words.conditions)

@@ -42,7 +42,7 @@ def described(package: str) -> PluginTable:
         _offered(installed)
         return PluginTable(package=package, version=installed.version, sha256=_digest(installed))
     except Unexpected as error:
-        raise InputError(f"{package}: {error}.") from None
+        raise InputError(f"{error}.") from None
 
 
 def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
@@ -68,11 +68,13 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
     """
     installed = _installed(table.package)
     if installed.version != table.version:
-        raise Unexpected(f"version {table.version} of {table.package}", f"version {installed.version}")
+        fault = f"The configuration names version {table.version} of {table.package}"
+        raise Unexpected(f"{fault}, but version {installed.version} is installed")
     if (digest := _digest(installed)) != table.sha256:
-        raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
+        fault = f"The installed files of {table.package} have the digest {digest[:16]}..."
+        raise Unexpected(f"{fault}, but the configuration states {table.sha256[:16]}...")
     if _LOADED.setdefault(table.package, digest) != digest:
-        raise Unexpected(f"the files of {table.package} that this process loaded before. Start a new process", "other files")
+        raise Unexpected(f"The files of {table.package} have changed since this process loaded them. Start a new process")
     found = []
     for entry in _offered(installed):
         found.append((f"{table.package}:{entry.name}", _class_of(entry, installed)))
@@ -93,37 +95,39 @@ def check_named(
     for where, name in named.items():
         package, colon, _ = str(name).partition(":")
         if colon and package not in packages:
-            known = listing(packages) or "a package without entry points"
-            problems.add(where, f"the name of a package in [[plugins]] ({known})", repr(name), file=file)
+            known = f". It names {listing(packages)}" if packages else ""
+            problems.add(where, f"[[plugins]] does not name the package of {str(name)!r}{known}", file=file)
 
 
 def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[str]) -> None:
     """Raise SpecError unless both the configuration and the command allow every package to run on the private file."""
     for index, table in enumerate(plugins):
         if not table.trust:
-            expected = "trust = true before a package runs on the private file"
-            raise SpecError.at(path, f"plugins[{index}]", expected, f"{table.package} without it. Nothing was spent")
+            fault = f"The package {table.package} needs trust = true before it runs on the private file"
+            raise SpecError.at(path, f"plugins[{index}]", f"{fault}. Nothing was spent")
         if table.package not in trusted:
-            expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), to trust the package"
-            raise SpecError.at(path, f"plugins[{index}]", expected, "no --trust for this package. Nothing was spent")
+            how = f"--trust {table.package} (in Python, trust=[{table.package!r}])"
+            fault = f"To use the package {table.package}, confirm that you trust it, with {how}"
+            raise SpecError.at(path, f"plugins[{index}]", f"{fault}. Nothing was spent")
 
 
 def _installed(package: str) -> Distribution:
     try:
         installed = distribution(package)
     except PackageNotFoundError:
-        raise Unexpected("an installed package", f"none named {package}") from None
+        raise Unexpected(f"The package {package} is not installed") from None
     origins = [file for file in installed.files or () if file.name == "direct_url.json"]
     edited = any(json.loads(file.read_text(encoding="utf-8")).get("dir_info", {}).get("editable") for file in origins)
     if not installed.files or edited:
-        raise Unexpected("an installed copy with a list of its files", "an installation in editable mode")
+        fault = f"The package {package} is installed in editable mode, or without a list of its files"
+        raise Unexpected(f"{fault}. Install a copy of it")
     return installed
 
 
 def _offered(installed: Distribution) -> list[EntryPoint]:
     offered = [entry for entry in installed.entry_points if entry.group in GROUPS]
     if not offered:
-        raise Unexpected(f"a package with entry points {listing(GROUPS)}", f"none in {installed.name}")
+        raise Unexpected(f"The package {installed.name} has none of the entry points {listing(GROUPS)}")
     return offered
 
 
@@ -142,7 +146,7 @@ def _digest(installed: Distribution) -> str:
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():
-            raise Unexpected("every file of the installed package", f"no {name}")
+            raise Unexpected(f"The file {name} of the package is missing")
         whole.update(f"{file_digest(path)}  {name}\n".encode())
     return whole.hexdigest()
 
@@ -155,15 +159,16 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
     base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
     files, top = {path.resolve() for _, path in _files(installed)}, find_spec(entry.module.partition(".")[0])
     if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of the module runs
-        raise Unexpected(f"{entry.module} in a file of its package", "a module in another folder, or no module")
+        raise Unexpected(f"The module {entry.module} is not in a file of its package")
     try:
         model = entry.load()
     except Exception as error:  # no private data were read so far: the message may be shown
-        raise Unexpected(f"{entry.value} to be imported", f"{type(error).__name__}: {error}") from None
+        raise Unexpected(f"Cannot import {entry.value}. {type(error).__name__}: {error}") from None
     if not (isinstance(model, type) and issubclass(model, base)):
-        raise Unexpected(f"{entry.value} to be a subclass of {base.__name__}", f"{model!r}")
+        raise Unexpected(f"{entry.value} must be a subclass of {base.__name__}. It is {model!r}")
     if Path(inspect.getfile(model)).resolve() not in files:
-        raise Unexpected(f"{entry.value} in a file of its package", inspect.getfile(model))
+        raise Unexpected(f"{entry.value} is not in a file of its package, but in {inspect.getfile(model)}")
     if own := sorted(base.RESERVED & {name for kind in model.__mro__[: model.__mro__.index(base)] for name in vars(kind)}):
-        raise Unexpected(f"{entry.value} without its own noise or charge (synthrelease adds both)", f"its own {listing(own)}")
+        why = "because synthrelease itself adds the noise and the charge"
+        raise Unexpected(f"{entry.value} must not define {listing(own)}, {why}")
     return model

@@ -39,15 +39,15 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
     if marked and release.input.one_row_per is None:
         problems.add(
             "input.one_row_per",
-            f"'respondent', because {marked[0]!r} is a weight, and the guarantee does not cover rows repeated by weight",
-            "nothing",
+            f"Set one_row_per = 'respondent', because {marked[0]!r} is a weight. The guarantee does not cover rows that are "
+            "repeated by their weight",
         )
     for name in marked:
         binnings = {binning.name: binning for binning in (transformation.binning(name) for transformation in transformations)}
         numbers = [number for binning in binnings.values() for number in binning.numbers]
         if not all(number is not None and 0 < number < math.inf for number in numbers):
-            expected = "a number above 0 for every bin of a weight (categories need `numbers`; missing values have none)"
-            problems.add(f"columns.{name}.role", expected, "bins without a number")
+            fault = "Every bin of a weight needs a number above 0, and some bins have none"
+            problems.add(f"columns.{name}.role", f"{fault}. Categories need `numbers`; missing values cannot have a number")
 
 
 # The rows of a file that a release keeps: what is public about their number, and what decides which rows are kept.
@@ -87,10 +87,11 @@ def check_stated(
         return
     rule = division(release)
     if rule is not None and rows.stated < 2:
-        problems.add("input.rows", "at least 2 rows, because [partition] divides the rows", str(rows.stated))
+        problems.add("input.rows", f"[partition] divides the rows, so there must be at least 2. There are {rows.stated}")
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
-        actual = str(rows.stated) if rule is None else f"{rows.stated}, {released} of these in the piece of the criteria"
-        problems.add("input.rows", f"at least {promised}, the promised minimum count of each released row", actual)
+        actual = str(rows.stated) if rule is None else f"{rows.stated}, of which the criteria use {released}"
+        fault = f"The number of rows is {actual}. It must be at least {promised}"
+        problems.add("input.rows", f"{fault}, the promised minimum count of each released row")
 
 
 def _formats_of(column: Column) -> list[str]:
@@ -156,12 +157,14 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
         name = f"{reference['column']}.{reference['level']}"
         groups = _groups(reference["column"], reference["level"], columns)
         if comparison is None:
-            raise RuleError(f"== or != or in, and groups of {name!r} in quotes", repr(rule[at : at + 20].strip()))
+            fault = f"Compare {name!r} only by ==, != or in, with groups in quotes"
+            raise RuleError(f"{fault}. The rule has {rule[at : at + 20].strip()!r}")
         at = comparison.end()
         groups_named = [text[1:-1] for text in re.findall(_QUOTED, comparison["one"] or comparison["many"])]
         for group in groups_named:
             if group not in groups:
-                raise RuleError(f"a group of {name!r} ({listing(groups)})", repr(group), closest(group, groups))
+                fault = f"{group!r} is not a group of {name!r}: {listing(groups)}"
+                raise RuleError(fault, suggestion=closest(group, groups))
         labels = dict.fromkeys(label for group in groups_named for label in groups[group])
         negation = "not " if comparison["operator"] == "!=" else ""
         parts.append(f"{negation}{reference['column']} in [{', '.join(_quoted(labels))}]")
@@ -172,12 +175,12 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
     """Return the labels in each group of a level. Raises RuleError for an unknown column or level."""
     table = columns.get(name)
     if table is None:
-        raise RuleError(f"a column ({listing(columns)})", repr(name), closest(name, columns))
+        raise RuleError(f"{name!r} is not a column ({listing(columns)})", suggestion=closest(name, columns))
     alternatives = (table.alternatives or {}).items()
     levels = {of_level: groups for of_level, groups in alternatives if isinstance(groups, Mapping)}
     if level not in levels:
-        expected = f"a level of {name!r} ({listing(levels)})" if levels else f"a column that has levels before '.{level}'"
-        raise RuleError(expected, repr(level if levels else name), closest(level, levels))
+        fault = f"{level!r} is not a level of {name!r}: {listing(levels)}" if levels else f"The column {name!r} has no levels"
+        raise RuleError(fault, suggestion=closest(level, levels))
     codes = table.codes if isinstance(table.codes, Mapping) else {}
     groups = with_unlisted(levels[level], unlisted_member(table))
     return {group: [codes.get(member, member) for member in members] for group, members in groups.items()}
@@ -186,7 +189,7 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
 def _quoted(labels: Iterable[str]) -> Iterable[str]:
     for label in labels:
         if "'" in label and '"' in label:
-            raise RuleError("labels that contain at most one kind of quotes", repr(label))
+            raise RuleError(f"A label in a rule must not contain both kinds of quotes: {label}")
         yield f'"{label}"' if "'" in label else f"'{label}'"
 
 
@@ -194,16 +197,16 @@ def _quoted(labels: Iterable[str]) -> Iterable[str]:
 # belong to persons?
 
 QUESTION = (
-    "an answer to: how many rows can one person have? The guarantee protects all these rows together. "
+    "State how many rows one person can have. The guarantee protects all these rows together. "
     "If every row is a different person, write `records_per_person = 1` under [unit]. If a column identifies the person, write "
     '`key = "COLUMN"` and `records_per_person = 1`. The release then uses one row of each person, and protects all rows of the '
-    'person (3: up to three rows, at three times the epsilon). Write `first_by = ["DATE"]` for the first row, or '
+    'person (with 3, it uses up to three rows, at three times the epsilon). Write `first_by = ["DATE"]` for the first row, or '
     '`first_by = "random"` for any row'
 )
 """The question that a steward must answer about rows and persons, with the lines of TOML that answer it."""
 WHICH_ROW = (
-    'an answer to: which row of a person is released? Write `first_by = ["COLUMN"]` under [unit], with a column that orders '
-    'the rows of a person, such as a date (released or not). Or write `first_by = "random"`, which draws one row at random'
+    'State which row of a person is used. Write `first_by = ["COLUMN"]` under [unit], with a column that orders the rows of a '
+    'person, such as a date (released or not). Or write `first_by = "random"`, which draws one row at random'
 )
 """The question that a steward must answer if a key identifies persons but no setting orders the rows of a person."""
 
@@ -216,22 +219,20 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
     if unit.key is None:
         return
     if unit.records_per_person == NOT_ANSWERED:
-        expected = "a number of rows for each person, because [unit] has a key"
-        problems.add("unit.records_per_person", expected, repr(NOT_ANSWERED))
+        problems.add("unit.records_per_person", "State a number of rows for each person, because [unit] has a key")
     released = [column.name for column in schema.columns if unit.key in column.sources]
     if released:
-        expected = f"a column that no released column uses; remove [columns.{released[0]}], which uses it"
-        problems.add("unit.key", expected, repr(unit.key))
+        fault = f"The key {unit.key!r} must not be released. Remove [columns.{released[0]}], which reads it"
+        problems.add("unit.key", fault)
     if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
-        problems.add(
-            "unit.first_by", "each column once, and not the key, because all rows of a person share it", repr(unit.first_by)
-        )
+        fault = f"The columns {listing(unit.order)} must be different, and must not include the key"
+        problems.add("unit.first_by", f"{fault}, because all rows of a person share it")
     if release.split is not None:
-        expected = "no [split] together with [unit] key, because record numbers could divide the rows of a person among pieces"
-        problems.add("split", expected, "one")
+        why = "because record numbers could divide the rows of a person among pieces"
+        problems.add("split", f"[split] cannot be combined with [unit] key, {why}")
     if release.input.rows == "exact":
-        expected = "another value with [unit] key, because the exact number of used rows reveals how many rows persons have"
-        problems.add("input.rows", expected, "'exact'")
+        why = "because the exact number of used rows reveals how many rows persons have"
+        problems.add("input.rows", f"rows = 'exact' cannot be combined with [unit] key, {why}")
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
@@ -239,9 +240,9 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
     spends calls this function first.
     """
     if unit.records_per_person == NOT_ANSWERED:
-        raise SpecError.at(path, "unit.records_per_person", QUESTION, repr(NOT_ANSWERED))
+        raise SpecError.at(path, "unit.records_per_person", QUESTION)
     if not unit.answered:
-        raise SpecError.at(path, "unit.first_by", WHICH_ROW, "none")
+        raise SpecError.at(path, "unit.first_by", WHICH_ROW)
 
 
 def without_key(missing_keys: Sequence[str]) -> str:
@@ -348,10 +349,10 @@ def read_rules(
             rule = parse_rule(never, domains, of_records=True)
             of_members = linked or not is_written
             if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
-                raise RuleError("count(...) only with [members]", "count(...)")
+                raise RuleError("A rule with count(...) needs [members]")
             if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
-                expected = "applies_to = ['synthetic'], because columns of a row are compared by their bins"
-                raise RuleError(expected, f"'raw' for {listing(in_bins)}")
+                fault = f"The rule compares columns by their bins ({listing(in_bins)}), so it cannot apply to 'raw' rows"
+                raise RuleError(f"{fault}. Set applies_to = ['synthetic']")
             parsed.append((rule, table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
@@ -432,8 +433,8 @@ def read_schema(
             groups[name] = replace(alternative, name="groups")
         else:
             alternatives = schema[name].alternatives
-            expected = f"bins, or the name of an alternative of the column ({listing(alternatives)})"
-            problems.add(f"groups.{name}", expected, repr(bins), closest(bins, alternatives), acceptance)
+            fault = f"{bins!r} is not an alternative of the column: {listing(alternatives)}. Name one of them, or list bins"
+            problems.add(f"groups.{name}", fault, None, closest(bins, alternatives), acceptance)
     return schema, groups
 
 
@@ -464,7 +465,7 @@ def plausibility_of(
             FillerRows(masks)  # raises an error for impossible rules; rules are public, and no file is read yet
         present = [np.arange(column.atoms.present) for column in schema.columns]
         if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
-            problems.add("rules", f"rules that allow at least one {kind} row", "rules that exclude every row")
+            problems.add("rules", f"The rules exclude every {kind} row")
         return masks
     except RuleError as error:
         problems.add_error("rules", error)

@@ -30,8 +30,8 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
-            expected = "a criterion with its own noise, because with [partition] the measurements describe the other piece"
-            problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
+            fault = "With [partition], the noisy tables describe the other piece of the rows, so they cannot give this value"
+            problems.add(f"criteria[{index}].{setting}", f"{fault}. Set an epsilon instead", file=acceptance)
     _check_whole(release, "partition", "measurements and criterion values describe different pieces of the rows", problems)
 
 
@@ -39,21 +39,21 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
     """Add a problem if the record number would be released, and for every setting that needs the whole register."""
     for column in schema.columns:
         if table.by in column.sources:
-            expected = "a column with a public record number that is not released"
-            problems.add("split.by", expected, f"{table.by!r}, which is a source of {column.name!r}")
+            fault = f"The record number {table.by!r} must not be released, but the column {column.name!r} reads it"
+            problems.add("split.by", fault)
     if release.input.rows == "exact":
-        expected = '"private" or a number: with [split], the exact number of kept rows would reveal a fact about a secret piece'
-        problems.add("input.rows", expected, '"exact"')
+        why = "because the exact number would reveal a fact about a secret piece. Use 'private' or a number"
+        problems.add("input.rows", f"rows = 'exact' cannot be combined with [split], {why}")
     _check_whole(release, "split", "the measurements describe one piece and give no estimate for the whole register", problems)
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
     """Add a problem for each setting that would publish noisy tables or estimates for one piece of the rows."""
     if release.selection.publish_measurements:
-        problems.add("selection.publish_measurements", f"false: with [{table}], {piece}", "true")
+        problems.add("selection.publish_measurements", f"This must be false, because with [{table}] {piece}")
     if release.intended_queries:
-        expected = f"no query: with [{table}], statistics describe one piece of the rows, and give no bound for all rows"
-        problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
+        why = "because statistics describe only one piece of the rows, and give no bound for all rows"
+        problems.add("intended_queries", f"[[intended_queries]] cannot be combined with [{table}], {why}")
 
 
 def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) -> Iterator[str]:
@@ -74,6 +74,9 @@ def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) ->
         )
 
 
+_NOT_SIMPLE = "[population] needs a simple random sample, so it cannot be combined with {}, {}"
+
+
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
     """Add a problem for every setting that contradicts a simple random sample, and for every setting that publishes further
     facts about the records.
@@ -82,30 +85,28 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
     """
     path = "population"
     if release.unit.records > 1:
-        expected = "no [population], because the records of a person are a cluster, and the bound needs a simple random sample"
-        problems.add(path, expected, f"[unit] records_per_person = {release.unit.records}")
+        why = "because the records of a person are a cluster"
+        problems.add(path, _NOT_SIMPLE.format(f"records_per_person = {release.unit.records} in [unit]", why))
     if release.unit.key is not None:
-        expected = "no [population], because the rows of a person are a cluster, and the bound needs a simple random sample"
-        problems.add(path, expected, f"[unit] key = {release.unit.key!r}")
+        problems.add(path, _NOT_SIMPLE.format("a key in [unit]", "because the rows of a person are a cluster"))
     if release.linked is not None:
-        expected = "no [population], because a root and its members are a cluster, and the bound needs a simple random sample"
-        problems.add(path, expected, "[members]")
+        problems.add(path, _NOT_SIMPLE.format("[members]", "because a root and its members are a cluster"))
     if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
-        expected = "no [population], because weights mean unequal probabilities, and the bound needs a simple random sample"
-        problems.add(path, expected, f"the weight {weights[0]!r}")
+        why = "because rows with weights have unequal probabilities"
+        problems.add(path, _NOT_SIMPLE.format(f"the weight {weights[0]!r}", why))
     if release.design is not None:
-        expected = "no [population], because the bound needs a simple random sample, without strata, clusters or weights"
-        problems.add(path, expected, "[design]")
+        why = "because the sample must have no strata, clusters or weights"
+        problems.add(path, _NOT_SIMPLE.format("[design]", why))
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
-        expected = "no [population], because the bound holds only for all releases of the same records together"
-        problems.add(path, expected, f"[{name}]")
+        why = "because the bound holds only for all releases of the same records together"
+        problems.add(path, f"[population] cannot be combined with [{name}], {why}")
     if release.input.rows == "exact":
-        expected = 'no [population]: with rows = "exact", the guarantee does not cover whether a record passes the rules'
-        problems.add(path, expected, 'rows = "exact"')
+        why = "because the guarantee then does not cover whether a record passes the rules"
+        problems.add(path, f"[population] cannot be combined with rows = 'exact', {why}")
     rows = release.input.rows
     if isinstance(rows, int) and rows > table.size:
-        problems.add(f"{path}.size", f"at least {rows}, as [input] rows states", str(table.size))
+        problems.add(f"{path}.size", f"The population ({table.size}) is smaller than the number of rows in [input] ({rows})")
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
@@ -115,27 +116,28 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
         problems.add("design.weight", expected, "nothing" if table.weight is None else repr(table.weight))
     if table.weight_column and (table.weight is None or release.calibration is not None or WEIGHT in release.columns):
-        expected = f"false without `weight`, with [calibration], or with a column called {WEIGHT!r}"
-        problems.add("design.weight_column", expected, "true")
+        fault = f"This needs `weight` in [design], no [calibration] and no column called {WEIGHT!r}"
+        problems.add("design.weight_column", f"{fault}. Otherwise, set weight_column = false")
     dealt = [name for name, column in release.columns.items() if column.role == "cluster_group"]
     if (table.groups or "") not in (dealt or [""]):
-        problems.add(
-            "design.groups", f'the column with role = "cluster_group" ({listing(dealt) or "none"})', repr(table.groups)
-        )
+        fault = f"The groups must be the column with role = 'cluster_group' ({listing(dealt)}), not {table.groups!r}"
+        fault = fault if dealt else f"{table.groups!r} is not a column with role = 'cluster_group'"
+        problems.add("design.groups", fault)
     for column in schema.columns:
         if column.name in dealt and not column.by_digest:
-            problems.add(f"columns.{column.name}.kind", "'category', because the random groups are listed", repr(column.kind))
+            problems.add(f"columns.{column.name}.kind", "'category' for a column of random groups", repr(column.kind))
         if column.by_digest and (column.source != table.clusters or not 5 <= column.atoms.present <= 100):
-            expected = "the same source as `clusters` in [design], and 5 to 100 categories"
-            problems.add(f"columns.{column.name}", expected, f"{column.source!r} and {column.atoms.present}")
+            needed = "A column of random groups needs the same source as `clusters` in [design], and 5 to 100 categories"
+            has = f"It has the source {column.source!r} and {column.atoms.present} categories"
+            problems.add(f"columns.{column.name}", f"{needed}. {has}")
         if column.by_digest and any(len(binning) < len(column.atoms) for binning in column.alternatives.values()):
-            expected = "no coarser bins, because a cluster is in each random group with the same probability"
-            problems.add(f"columns.{column.name}.alternatives", expected, listing(column.alternatives))
+            why = "because a cluster must be in each random group with the same probability"
+            problems.add(f"columns.{column.name}.alternatives", f"A column of random groups cannot have coarser bins, {why}")
         if table.clusters in column.sources and not column.by_digest:
-            expected = "a column of the private file that is not released, because its values are places or persons"
-            problems.add("design.clusters", expected, f"{table.clusters!r}, which is a source of {column.name!r}")
+            fault = f"{table.clusters!r} must not be released, because its values are places or persons"
+            problems.add("design.clusters", f"{fault}. Remove the column {column.name!r}, which reads it")
     if isinstance(table.effect, dict):
-        problems.add_unknown("design.effect", "columns", table.effect, release.columns)
+        problems.add_unknown("design.effect", "a column", table.effect, release.columns)
 
 
 def design_in_words(table: DesignTable) -> str:
@@ -174,8 +176,10 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
         agrees = False
     if not agrees:
         raise InputError(
-            f"{file}: expected the scout that [scout] states, with its SHA-256, cap, and key, missing_keys and first_by of "
-            f"[unit], found {'another scout' if content else 'no such file'}. Nothing was spent."
+            f"{file}: This is not the scout that [scout] states. Its SHA-256 and cap, or key, missing_keys and first_by of "
+            "[unit], differ. Nothing was spent."
+            if content
+            else f"{file}: There is no such file of a scout. Nothing was spent."
         )
 
 

@@ -284,7 +284,7 @@ class ReleaseSpec:
     def check_rows(self, n_file: int) -> None:
         """Raise InputError if the file has more rows than the population."""
         if self.most_rows is not None and n_file > self.most_rows:
-            raise InputError(f"expected at most {self.most_rows} rows (size in [population]), found {n_file} rows.")
+            raise InputError(f"The file has {n_file} rows, more than the population ({self.most_rows}, size in [population]).")
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
@@ -308,8 +308,9 @@ class ReleaseSpec:
     def check_can_fail(self) -> None:
         """Raise SpecError if every possible table meets all criteria."""
         if reasons := none_can_fail(self.criteria):
-            expected = "a criterion that compares with the original rows and has a threshold below its largest possible value"
-            raise SpecError.at(self.path, "criteria", expected, reasons)
+            needed = "At least one criterion must be able to reject a table. It must compare with the original rows, and its"
+            needed += " threshold must be below its largest possible value"
+            raise SpecError.at(self.path, "criteria", f"{needed}. The criteria are {reasons}")
 
     def scored_rows(self, n: int) -> int:
         """Return how many of n rows the criteria use. This is the number of rows of the released table."""

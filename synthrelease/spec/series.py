@@ -44,8 +44,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
     def content(name: str, path: str) -> bytes | None:
         try:
-            readable, named_as = "release.json of a release", "a file"
-            return regular_file(beside(file, name), ".json", MAX_BYTES, readable=readable, named=named_as)
+            return regular_file(beside(file, name), ".json", MAX_BYTES)
         except Unexpected as error:
             problems.add_error(path, error)
             return None
@@ -54,7 +53,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
     releases = {path: text for path, text in contents.items() if text is not None}
     earlier = tuple(releases.values())
     if len(set(earlier)) != len(earlier):
-        problems.add("series.earlier", "each release once", "the same release twice")
+        problems.add("series.earlier", "The same release is named twice")
     corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
     year = None if table.years is None else _planned(table, release, problems)
     name = [_named(path, text, table.name, year, problems) for path, text in releases.items()]
@@ -72,20 +71,21 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
         for name, planned, cost in zip(Loss._fields, most, total, strict=True):
             if not cost <= planned:
-                expected = f"a release of {year.year} that costs at most {name} = {decimal_text(planned)}, as planned"
-                problems.add(f"series.{name}", expected, decimal_text(cost))
+                fault = f"The release of {year.year} costs {name} = {decimal_text(cost)}, more than the planned"
+                problems.add(f"series.{name}", f"{fault} {decimal_text(planned)}")
     if series.corrected is not None:
-        expected = "no `corrects`, because an erratum spends nothing; write it with `synthrelease card --bundle`"
-        problems.add("series.corrects", expected, "one")
+        fault = "A release with `corrects` is an erratum, which spends nothing"
+        problems.add("series.corrects", f"{fault}. Write it with `synthrelease card --bundle`")
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
     """Return the year in the plan over years. Adds a problem for a split register, or if the delta of a person is 1 or more."""
     if release.split is not None:
-        problems.add("series.years", "no plan over years together with [split]", "[split]")
+        problems.add("series.years", "A plan over years cannot be combined with [split]")
     horizon = table.horizon(release.unit.records)
     if horizon.promise is None:
-        problems.add("series.delta", "deltas with a sum below 1 over all years of a person", decimal_text(table.delta))
+        fault = f"With delta = {decimal_text(table.delta)} in each year, the deltas of a person add up to 1 or more"
+        problems.add("series.delta", f"{fault}. Their sum must be below 1")
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
@@ -97,19 +97,19 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
         document = read_leniently(content)
     except Unexpected as error:
         if year is not None:  # without a plan, the mistake is reported before the charge, when the documents are tried
-            problems.add(path, "release.json of a release", str(error))
+            problems.add(path, f"This is not release.json of a release: {error}")
         return None
     series = document.series
     plan = None if series is None else series.years
     if year is None:
         if plan is not None:
-            problems.add("series.years", f"the same plan over years as in {path}", "none")
+            problems.add("series.years", f"The release in {path} has a plan over years. State the same plan here")
         return None
     if series is None or plan is None or series.name != name or plan.horizon != year.horizon:
-        problems.add(path, f"a release of the series {name!r} with the same plan over years", "another")
+        problems.add(path, f"This release is not in the series {name!r}, or has another plan over years")
         return None
     if plan.year == year.year:
-        problems.add(path, f"a release of another year than {year.year}", "a release of this year")
+        problems.add(path, f"This release is of the same year, {year.year}. An earlier release must be of another year")
     paid = Loss(Fraction(document.guarantee.epsilon_exact), Fraction(document.guarantee.delta_exact))
     return PaidYear(year=plan.year, again=plan.again, paid=paid)
 

@@ -74,8 +74,8 @@ class VerdictTable(SpecTable):
     pairs_off_if_independent: float
     lost: tuple[str, ...] = ()
 
-    def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """Yield the results of the rehearsal that forbid a release, each with the expected value and the value found.
+    def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[str]:
+        """Yield the results of the rehearsal that forbid a release, each as sentences.
 
         A result that the publisher has declared in [not_promised] does not count.
 
@@ -86,21 +86,23 @@ class VerdictTable(SpecTable):
         """
         if not self.hang_together or admitted.dependence:
             return
-        otherwise = f"or, to release the table nevertheless, `dependence = true` with a `why` in [not_promised] of {acceptance}"
+        otherwise = "To release the table nevertheless, set `dependence = true` and a `why` under [not_promised] in "
+        otherwise += acceptance
         if self.independent_columns_pass:
-            expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
-            yield expected, "criteria that such a table meets, so the release would promise nothing about associations"
+            fault = "A table with independent columns meets all criteria. So the release would promise nothing about "
+            yield f"{fault}associations. Lower the thresholds, or use fewer columns. {otherwise}"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
-            expected = f"smaller errors than with independent columns (use fewer columns, coarser bins); {otherwise}"
-            actual = f"{self.pairs_off:.1%} of the rows in a wrong cell of a typical table of two associated columns"
-            yield expected, f"synthetic tables with {actual}; independent columns have {self.pairs_off_if_independent:.1%}"
+            fault = "The synthetic tables are no better than independent columns. In a typical table of two associated columns"
+            fault += f", {self.pairs_off:.1%} of the rows are in a wrong cell (with independent columns, "
+            yield f"{fault}{self.pairs_off_if_independent:.1%}). Use fewer columns or coarser bins. {otherwise}"
         if lost := self.unnamed(admitted):
+            several = len(lost) > 1
             yield (
-                "no lost pair of associated columns. Add these pairs to `tables` of [[generators]], to measure them, or to "
-                "`tables` of a criterion, to test them. Then rehearse again. To release without these associations, name the "
-                f"pairs in {acceptance}, as `rehearse --accept-lost` and the desk do: [not_promised] pairs = "
-                f"[{', '.join(_toml(pair) for pair in lost)}]",
-                f"{so_many(len(lost), 'lost pair')} that no criterion tests and no table measures",
+                f"The rehearsal lost the association of {so_many(len(lost), 'pair')} of columns that no criterion tests and no "
+                f"table measures. Add {'these pairs' if several else 'this pair'} to `tables` of [[generators]] or of a "
+                f"criterion, and rehearse again. To release without {'these associations' if several else 'this association'}, "
+                f"write [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}] in {acceptance}, as `rehearse "
+                "--accept-lost` and the desk do"
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
@@ -214,9 +216,9 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     narrow = replace(_drawn_from(spec, file.configurations, str(path)), attacks=file.attacks)
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
-        expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
-        mistakes.append((expected, "other settings; rehearse again, and release with the new shortlist"))
-    problems = [Problem(str(path), "verdict", mistake(expected, actual)) for expected, actual in mistakes]
+        fault = "The columns, rules, models, criteria or thresholds have changed since the rehearsal"
+        mistakes.append(f"{fault} (only the budget may change). Rehearse again, and release with the new shortlist")
+    problems = [Problem(str(path), "verdict", mistake(text)) for text in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
         message = "An attack was right more often than the claimed epsilon allows (docs/audit.md, When it contradicts a claim)"
         problems.append(Problem(str(path), "attacks", message))

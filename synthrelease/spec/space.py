@@ -56,12 +56,12 @@ def check_answered(
     first, generator = min(fields), space.generators[0]
     path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
-        expected = 'an epsilon, or [selection] measurements = "shared": measurements of one round alone cannot answer criteria'
-        problems.add(path, expected, "separate measurements in every round", file=acceptance)
+        fault = "Noisy tables can give the value of a criterion only if all rounds share them"
+        problems.add(path, f'{fault}. Set [selection] measurements = "shared", or an epsilon', file=acceptance)
         return
     if answered and not selection.publish_measurements:
-        expected = "true, because measurements answer criteria, and readers must be able to check the answers"
-        problems.add("selection.publish_measurements", expected, "false")
+        why = "because the noisy tables give values of criteria, and readers must be able to check these values"
+        problems.add("selection.publish_measurements", f"This must be true, {why}")
     from synthrelease.criteria.measured import covered
 
     layout = space.common.layout
@@ -70,8 +70,9 @@ def check_answered(
     for index, criterion in answered.items():
         for sums in criterion.measured_sums(facts):
             if not covered(sums.columns, measured):
-                expected = f"an epsilon, or a measured table with {listing(sums.columns)}, from which the value follows"
-                problems.add(f"criteria[{index}].answered_by", expected, "none", file=acceptance)
+                fault = f"No measured table has all columns of this criterion: {listing(sums.columns)}"
+                advice = "Measure such a table, or set an epsilon"
+                problems.add(f"criteria[{index}].answered_by", f"{fault}. {advice}", file=acceptance)
                 break
 
 
@@ -129,13 +130,14 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
         if name.startswith(RELEASED):
             files[name] = folder / name.removeprefix(RELEASED)
             if not (files[name] / DOCUMENT).is_file():
-                problems.add("generators", "the folder of a release as prior", f"no file {files[name] / DOCUMENT}")
+                fault = f"There is no file {files[name] / DOCUMENT}"
+                problems.add("generators", f"{fault}. The prior must be the folder of a release")
             continue
         path = folder / name
         if path.is_file() or path.is_dir():
             files[name] = path
         else:
-            problems.add("generators", "a public file as prior", f"no file {path}")
+            problems.add("generators", f"The prior must be a public file. There is no file {path}")
     return files
 
 
@@ -152,7 +154,10 @@ def prior_digest(name: str, path: Path) -> str:
 
 # Checks of rare bins and scores of bins: they must have one meaning in every round, and there must be rows that can have them.
 
-_TIED = "bins into which a row of another bin can be moved (no rule decides this column from others)"
+_TIED = (
+    "The rules decide the rare bins {} from other columns. It must be possible to move a row of another bin into each rare "
+    "bin, without a change in the other columns"
+)
 
 
 def rare_bin_mistakes(
@@ -173,12 +178,11 @@ def rare_bin_mistakes(
     if not (bins := generator.counted_apart(space.common.layout)):
         return
     if schema.linked is not None:
-        yield Mistake("rare_bins", "no rare bins, because the records are roots with their members", _shown(generator))
+        yield Mistake("rare_bins", "Delete `rare_bins`: they are not possible if records are roots with their members")
     elif shared and (name := _put_together(bins, space)):
-        expected = f"bins that no alternative of {name!r} merges with others"
-        yield Mistake("rare_bins", expected, _shown(generator))
+        yield Mistake("rare_bins", f"An alternative of {name!r} merges a rare bin with other bins: {_shown(generator)}")
     elif not can_be_moved_into(bins, synthetic.merge(space.common)):
-        yield Mistake("rare_bins", _TIED, _shown(generator))
+        yield Mistake("rare_bins", _TIED.format(_shown(generator)))
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
@@ -190,8 +194,8 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
         apart = [layout.columns[column] for column in generator.bins_apart(layout)]
         for criterion in criteria:
             if criterion.measured_line and (target := getattr(criterion, "target", None)) in apart:
-                expected = f"no rare bins of {target!r}, because the line of {criterion.name!r} would leave out their rows"
-                problems.add("generators[0].rare_bins", expected, _shown(generator))
+                why = f"because the regression line of {criterion.name!r} would leave out their rows"
+                problems.add("generators[0].rare_bins", f"{target!r} cannot have rare bins, {why}")
                 return
 
 
@@ -240,8 +244,8 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
     for column, field in scored.items():
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
-            expected = f'[selection] measurements = "shared", or one alternative of {name!r}, to have fixed bins'
-            yield Mistake(field, expected, "several alternatives, one in each round")
+            fault = f"The bins are not fixed, because each round draws one of several alternatives of {name!r}"
+            yield Mistake(field, f'{fault}. Keep one alternative, or set [selection] measurements = "shared"')
             return
     for scored_sum in (each for each in generator.scored_sums if not each.own_values_of):
         places = [layout.index(factor.column) for factor in scored_sum.factors]
@@ -292,7 +296,7 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
     )
     size = math.prod(len(names) for names in binnings.values()) * len(generators) * len(projections)
     if size > MAX_CONFIGURATIONS:
-        problems.add("", f"at most {MAX_CONFIGURATIONS} configurations", str(size))
+        problems.add("", f"There are {size} configurations. At most {MAX_CONFIGURATIONS} are possible")
         problems.stop()
     if size:
         _check_generators(release, space, list(generators.values()), synthetic, problems)
@@ -307,18 +311,18 @@ def _check_generators(
     shared = selection.measurements == "shared"
     first = named[0][1]
     if (release.budget.generation_delta > 0) != (first.guarantee == "approximate"):
-        expected = "above 0" if first.guarantee == "approximate" else "0"
-        expected = f"{expected}, because the guarantee of {first.family!r} is {first.guarantee}"
-        problems.add("budget.generation_delta", expected, f"{float(release.budget.generation_delta):g}")
+        needed = "above 0" if first.guarantee == "approximate" else "0"
+        needed = f"This must be {needed}, because the guarantee of {first.family!r} is {first.guarantee}"
+        problems.add("budget.generation_delta", f"{needed}. It is {float(release.budget.generation_delta):g}")
     concentrated = next((generator.family for _, generator in named if generator.guarantee == "zCDP"), None)
     if concentrated is not None:
         why = f"because the guarantee of {concentrated!r} is zero-concentrated"
         if selection.mode == "known_threshold" and not selection.stop_probability and not shared:
-            expected = f"a number above 0, {why}: only pure generators allow an unlimited number of rounds (docs/accounting.md)"
-            problems.add("selection.stop_probability", expected, "0")
+            advice = "Only pure generators allow an unlimited number of rounds (docs/accounting.md)"
+            problems.add("selection.stop_probability", f"This must be above 0, {why}. {advice}")
         if not release.budget.delta:
-            expected = f"a number above 0 and far below 1 / (number of rows), for example 1e-9, {why}"
-            problems.add("budget.delta", expected, "0")
+            advice = "Choose a number far below 1 / (number of rows), for example 1e-9"
+            problems.add("budget.delta", f"This must be above 0, {why}. {advice}")
     faulty: set[str] = set()  # one table may describe many generators: the mistakes of the first are enough
     for path, generator in named:
         if path not in faulty and problems.add_mistakes(
@@ -345,18 +349,17 @@ def _generator_mistakes(
         yield from mistakes
     elif (shared or published) and not isinstance(generator, MeasuringGenerator):
         apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
-        expected = f"a family with separate measurements ({apart}), because [selection] shares or publishes them"
-        yield Mistake("family", expected, repr(generator.family))
+        fault = f"[selection] shares or publishes noisy tables, and {generator.family!r} does not measure them separately"
+        yield Mistake("family", f"{fault}. Use one of {apart}")
     elif mistakes := [*rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)]:
         yield from mistakes
     elif published and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
-        expected = "no rare bins and no agreements, because published measurements must be tables of all rows"
-        yield Mistake(generator.leaves_out, expected, repr(getattr(generator, generator.leaves_out)))
+        yield Mistake(generator.leaves_out, "Delete this setting: published noisy tables must contain all rows")
     elif (generator.guarantee == "approximate") != (other.guarantee == "approximate"):
-        expected = f"families with the privacy definition of {where_first} ({other.guarantee}), because all get the same budget"
-        yield Mistake("family", expected, f"{generator.family!r} ({generator.guarantee})")
+        fault = f"All generators have the same budget, so they need the same privacy definition. {generator.family!r} is"
+        yield Mistake("family", f"{fault} {generator.guarantee}, and {where_first} is {other.guarantee}")
     elif shared and isinstance(other, MeasuringGenerator) and not other.same_measurements(generator):
-        yield Mistake("tables", f"the same tables as {where_first}, because measurements are shared", "other tables")
+        yield Mistake("tables", f"The noisy tables are shared, so this generator needs the same tables as {where_first}")
 
 
 def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:
@@ -364,13 +367,13 @@ def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[
     for column in schema.columns:
         path = f"transformations.{column.name}"
         names = release.transformations.get(column.name, list(column.alternatives))
-        problems.add_unknown(path, "alternatives of the column", names, column.alternatives)
+        problems.add_unknown(path, "an alternative of the column", names, column.alternatives)
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
             problems.add(path, "different alternatives", f"{twice[0]!r} twice")
         binnings[column.name] = tuple(name for name in names if name in column.alternatives)
         if not names:
-            problems.add(path, "at least one alternative", "an empty list")
+            problems.add(path, "The list is empty. Name at least one alternative")
     return binnings
 
 
@@ -391,10 +394,10 @@ def _expand(
     listed = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
     empty = [name for name, values in listed.items() if not values]
     if empty:
-        problems.add(f"{path}.{empty[0]}", "at least one value", "an empty list")
+        problems.add(f"{path}.{empty[0]}", "The list is empty. Write at least one value")
         return
     if len(combinations) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
-        problems.add(path, f"at most {MAX_CONFIGURATIONS} combinations", "more")
+        problems.add(path, f"The table has more than {MAX_CONFIGURATIONS} combinations of values")
         return
     seen: set[tuple[str, str]] = set()
     repeated = False
@@ -409,4 +412,4 @@ def _expand(
             repeated |= identity in combinations
             combinations[identity] = (path, item)
     if repeated:
-        problems.add(path, "different combinations", "the same value twice")
+        problems.add(path, "The same value occurs twice")

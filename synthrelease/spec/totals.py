@@ -38,11 +38,9 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
         return
     for label, inner in margin.totals.items():
         if isinstance(inner, dict) != (len(margin.columns) == 2) or len(margin.columns) > 2:
-            expected = {1: "a number for each group of one column", 2: "a table of numbers for each group of the first column"}
-            raise Unexpected(
-                expected.get(len(margin.columns), "the name of a CSV file, for three columns or more"),
-                f"{label!r} with something else",
-            )
+            one, two = "With one column, each group needs a number", "With two columns, each group of the first needs a table"
+            fault = {1: one, 2: two}.get(len(margin.columns), "With three columns or more, `totals` must name a CSV file")
+            raise Unexpected(f"{fault}. The entry {label!r} has another form")
         if isinstance(inner, dict):
             yield from (((label, second), float(total)) for second, total in inner.items())
         else:
@@ -52,23 +50,23 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
     """Return the totals in a CSV file. Raises Unexpected for the first mistake."""
     if not path.is_file():
-        raise Unexpected("totals in a CSV file", f"no file {path}")
-    lines, expected = csv_lines(path, MOST_BYTES, "totals"), [*columns, "total"]
+        raise Unexpected(f"There is no file {path}")
+    lines, expected = csv_lines(path, MOST_BYTES), [*columns, "total"]
     _, header = next(lines, (1, list[str]()))
     if sorted(header) != sorted(expected):
-        raise Unexpected(f"a CSV file with the columns {listing(expected)}", f"{path} with {listing(header) or 'none'}")
+        raise Unexpected(f"{path} must have the columns {listing(expected)}. Its columns are {listing(header) or 'none'}")
     totals: dict[tuple[str, ...], float] = {}
     for number, cells in lines:
         values = dict(zip(header, cells, strict=False))
         total = _number(values.get("total", ""))
         if len(cells) != len(header) or total is None:
-            raise Unexpected(f"{len(header)} values in each line, total at least 0", f"other values in line {number} of {path}")
+            raise Unexpected(f"Line {number} of {path} must have {len(header)} values, and a total of at least 0")
         cell = tuple(values[name] for name in columns)
         if cell in totals:
-            raise Unexpected("each combination of groups once", f"{' and '.join(cell)} again in line {number} of {path}")
+            raise Unexpected(f"Line {number} of {path} repeats the group {' and '.join(cell)}")
         totals[cell] = total
     if not totals:
-        raise Unexpected("a total for each group", f"none in {path}")
+        raise Unexpected(f"{path} contains no totals")
     return totals
 
 
@@ -103,9 +101,8 @@ def build_calibration(
         cell = f" of {pair.cell}" if pair.cell else ""
         problems.add(
             "calibration.margins",
-            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) if margins share columns",
-            f"{pair.left_total:.9g}{cell} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin "
-            f"{pair.right.name}",
+            f"The totals{cell} disagree: {pair.left_total:.9g} in the margin {pair.left.name}, and {pair.right_total:.9g} in "
+            f"the margin {pair.right.name}. They may differ by at most {100 * table.tolerance:g}% (`tolerance`)",
         )
     return Calibration(**dict(table) | {"margins": tuple(margins)})
 
@@ -115,12 +112,12 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
     of the weights.
     """
     if WEIGHT in schema.by_name:
-        problems.add(f"columns.{WEIGHT}", "another name, because [calibration] adds this column", repr(WEIGHT))
+        problems.add(f"columns.{WEIGHT}", f"Use another name for the column, because [calibration] adds a column {WEIGHT!r}")
     columns = release.columns
     if table.start is not None and (table.start not in columns or columns[table.start].role != WEIGHT):
-        problems.add("calibration.start", 'a column with role = "weight"', repr(table.start))
+        problems.add("calibration.start", f"{table.start!r} is not a column with role = 'weight'")
     used = {column for margin in table.margins for column in margin.columns}
-    problems.add_unknown("calibration.collapse", "columns of the margins", table.collapse, sorted(used))
+    problems.add_unknown("calibration.collapse", "a column of the margins", table.collapse, sorted(used))
 
 
 def _margins(
@@ -145,11 +142,11 @@ def _margins(
 def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginTable]) -> None:
     for name in table.columns:
         if name not in schema.by_name:
-            raise Unexpected(f"columns ({listing(schema.names)})", repr(name), closest(name, schema.names))
+            raise Unexpected(f"{name!r} is not a column ({listing(schema.names)})", suggestion=closest(name, schema.names))
     if len(set(table.columns)) != len(table.columns):
-        raise Unexpected("each column once", listing(table.columns))
+        raise Unexpected(f"A column is named twice: {listing(table.columns)}")
     if any(set(margin.columns) == set(table.columns) for margin in earlier):
-        raise Unexpected("columns that no earlier margin has", listing(table.columns))
+        raise Unexpected(f"An earlier margin has the same columns: {listing(table.columns)}")
 
 
 def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
@@ -159,13 +156,13 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
     shape = tuple(len(names) for names in labels)
     if math.prod(shape) > MOST_CELLS:
-        raise Unexpected(f"at most {MOST_CELLS} combinations of groups", f"{math.prod(shape)}")
+        raise Unexpected(f"The margin has {math.prod(shape)} combinations of groups. At most {MOST_CELLS} are possible")
     cells = list(product(*labels))
     missing = [cell for cell in cells if cell not in totals]
     if missing:
-        raise Unexpected("a total for every combination of groups (0 if empty)", f"none for {' and '.join(missing[0])}")
+        raise Unexpected(f"There is no total for {' and '.join(missing[0])}. Write 0 if no one is in this group")
     if not sum(totals.values()) > 0:
-        raise Unexpected("at least one total above 0", "none")
+        raise Unexpected("All totals are 0. At least one total must be above 0")
     return Margin(
         columns=table.columns,
         labels=tuple(tuple(names) for names in labels),
@@ -191,13 +188,13 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
     intervals = parse_bins(bins, whole_numbers=whole)
     low, high = column.bounds or (-math.inf, math.inf)
     if len(intervals) != len(bins) or intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
-        raise Unexpected(f"a total for each bin from {low:g} to {high:g} of {column.name!r}", f"totals of {listing(labels)}")
+        raise Unexpected(f"The totals of {listing(labels)} do not cover {column.name!r} from {low:g} to {high:g}")
     for interval in intervals[1:]:
         if interval.lower not in column.edges:
-            raise Unexpected(f"bins of {column.name!r} that combine its bins ({listing(nearest.labels)})", repr(interval.label))
+            raise Unexpected(f"{interval.label!r} does not consist of whole bins of {column.name!r}: {listing(nearest.labels)}")
     if missing and len(bins) == len(labels):
-        expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too (0 if there are none)"
-        raise Unexpected(expected, "none")
+        fault = f"There is no total for the missing values of {column.name!r} ({missing[0]!r})"
+        raise Unexpected(f"{fault}. Write 0 if there are no missing values")
     group_of = [labels.index(label) for label in (*bins, *missing)]
     return tuple(group_of[group] for group in group_binning(column, bins).of_atom)
 
@@ -205,9 +202,9 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
     """Raise Unexpected because the groups of a column of categories are not one of its alternatives."""
     absent = [label for label in nearest.labels if label not in labels]
-    actual = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
+    fault = f"{unknown[0]!r} is not a group" if unknown else f"There is no total for the group {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
-    raise Unexpected(f"a total for every group of {column.name!r}: {listing(nearest.labels)}", actual, suggestion)
+    raise Unexpected(f"{fault} of {column.name!r}. The groups are {listing(nearest.labels)}", suggestion=suggestion)
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
@@ -218,15 +215,13 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):
             if not binning.refines(coarser):
-                raise Unexpected(
-                    f"groups of {column!r} such that every bin of every alternative lies in one group",
-                    f"the alternative {binning.name!r} with a bin that overlaps two of {listing(labels)}",
-                )
+                fault = f"In the alternative {binning.name!r} of {column!r}, a bin overlaps two of the groups {listing(labels)}"
+                raise Unexpected(f"{fault}. Every bin of every alternative must lie in one group")
     zeros = _never(margin, synthetic, transformations[0].schema) & (margin.table > 0)
     if zeros.any():
         cell = int(np.flatnonzero(zeros)[0])
-        expected = "a total of 0 if [[rules]] allow no released row"
-        raise Unexpected(expected, f"{margin.totals[cell]:.9g} for {margin.cell_name(cell)}")
+        fault = f"The total for {margin.cell_name(cell)} is {margin.totals[cell]:.9g}"
+        raise Unexpected(f"{fault}. It must be 0, because [[rules]] allow no such released row")
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:

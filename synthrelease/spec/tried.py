@@ -38,7 +38,7 @@ NEVER = (
     "release with them spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often no "
     "table is accepted."
 )
-INSTEAD = "Rehearse them (`synthrelease rehearse`), or use --unrehearsed (unrehearsed=True in Python). Nothing was spent"
+INSTEAD = "Rehearse both files (`synthrelease rehearse`), or use --unrehearsed (in Python, unrehearsed=True). Nothing was spent"
 CRITERION = "criterion "
 SHIPPED = "configs/shipped.json"
 """File with the digests of the configurations that come with synthrelease; `python -m tests.helpers.shipped` writes it."""
@@ -132,8 +132,8 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
     """
     state = standing(spec, shortlist)
     if isinstance(state, Changed):
-        expected = f"two files that did not change since {state.by} on public data"
-        raise SpecError.at(spec.path, "", expected, f"changes in {state.parts}. {INSTEAD}")
+        fault = f"The configuration or the acceptance file has changed since {state.by} on public data: {state.parts}"
+        raise SpecError.at(spec.path, "", f"{fault}. {INSTEAD}")
     return state
 
 
@@ -266,14 +266,13 @@ def _read(path: Path) -> TrialRecord:
     """Read a stored record. Raises SpecError if the record cannot be read, because it is then unknown which files were
     tried.
     """
-    expected = "the record that a draft or a rehearsal wrote about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
             return _records().validate_python(content | {"path": path})
-        problem = f"format {content['format']!r}, which this version does not read"
+        problem = f"This version cannot read a record of a trial in format {content['format']!r}"
     except OSError as error:
-        problem = f"a file that cannot be read ({error.strerror})"
+        problem = f"Cannot read the record of the trial: {str(error.strerror).lower()}"
     except (ValueError, LookupError, TypeError, AttributeError):
-        problem = "a file that is damaged"
-    raise SpecError.at(path, "", expected, f"{problem}. {INSTEAD}")
+        problem = "The record of the trial is damaged"
+    raise SpecError.at(path, "", f"{problem}. {INSTEAD}")

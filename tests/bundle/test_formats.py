@@ -222,14 +222,12 @@ def test_what_a_format_cannot_hold_is_said_before_anything_is_spent(tmp_path: Pa
     long = "t" * 121
     changes = {'["head", "tail"]': f'["head", "{long}"]', "face == 'tail' and": "", "stop_probability = 0.001\n":
                'stop_probability = 0.001\n[bundle]\nformats = ["spss"]\n'}  # fmt: skip
-    with pytest.raises(
-        SpecError, match=r"columns.face: expected labels of bins of at most 120 bytes.*found a label of 121 bytes"
-    ):
+    with pytest.raises(SpecError, match=r"columns.face: A label has 121 bytes, but SPSS allows at most 120"):
         load_spec(write_config(tmp_path, changes))
     taken = {"columns.year": "columns.synthetic", "year > 6": "synthetic > 6", "stop_probability = 0.001\n":
              "stop_probability = 0.001\n[bundle]\nsynthetic_column = true\n"}  # fmt: skip
     with pytest.raises(
-        SpecError, match=r"columns.synthetic: expected another name, because \[bundle\] adds a column 'synthetic'"
+        SpecError, match=r"columns.synthetic: Use another name for the column, because \[bundle\] adds a column 'synthetic'"
     ):
         load_spec(write_config(tmp_path, taken))
     import sys

@@ -266,7 +266,7 @@ def test_the_specification_decides_where_the_number_comes_from(tmp_path: Path, c
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"rows = 400": "rows = 1"}, "input.rows: expected at least 2, the promised minimum count of each released row"),
+        ({"rows = 400": "rows = 1"}, "input.rows: The number of rows is 1. It must be at least 2, the promised minimum count"),
         ({"rows = 400": "", "generation = 10": "generation = 10\nrows = 1e-18"}, "budget.rows: expected a number of at least"),
     ],
 )

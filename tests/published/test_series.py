@@ -192,16 +192,16 @@ def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) 
     def spec(lines: str) -> Any:
         return load_spec(write_config(tmp_path, {"stop_probability = 0.001\n": f"stop_probability = 0.001\n[series]\n{lines}"}))
 
-    with pytest.raises(SpecError, match=r"series.earlier\[0\]: expected release.json of a release, found no such file"):
+    with pytest.raises(SpecError, match=r"series.earlier\[0\]: There is no such file"):
         spec('name = "Coins"\nearlier = ["nowhere.json"]\n')
-    with pytest.raises(SpecError, match="series.earlier: expected each release once"):
+    with pytest.raises(SpecError, match="series.earlier: The same release is named twice"):
         spec('name = "Coins"\nearlier = ["release.json", "release.json"]\n')
-    with pytest.raises(SpecError, match="corrects and reason must be set together"):
+    with pytest.raises(SpecError, match="Set both corrects and reason, or neither"):
         spec('name = "Coins"\ncorrects = "release.json"\n')
     request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
     with pytest.raises(InputError, match=r"\[series\]: release.json of the earlier release cannot be read"):
         check_before_spending(spec('name = "Coins"\nearlier = ["other.json"]\n'), request)
-    with pytest.raises(SpecError, match="series.corrects: expected no `corrects`, because an erratum spends nothing"):
+    with pytest.raises(SpecError, match="series.corrects: A release with `corrects` is an erratum, which spends nothing"):
         check_before_spending(spec('name = "Coins"\ncorrects = "release.json"\nreason = "A typing error."\n'), request)
 
 

@@ -117,10 +117,10 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
 
     earlier = f'earlier = ["{two_years[0]}/release.json"]\n'
     assert "year must be a year of the plan, 2021 to 2023; it is 2024" in told("year = 2024\n")
-    assert "a plan over years also needs year" in told("")
+    assert "A plan over years also needs `year`" in told("")
     assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
     assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
-    assert "fallbacks and fallback_epsilon must be set together" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
+    assert "Set both fallbacks and fallback_epsilon, or neither" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
     assert "a release of another year than 2021" in told("year = 2021\n" + earlier)
     other = "a release of the series 'Coins' with the same plan over years"
     assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
@@ -130,9 +130,9 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     named = PaidYear(year=2021, again=False, paid=Loss(Fraction(EPSILON), Fraction(0)))
     assert year == YearOfSeries(horizon=PLAN, year=2022, named=(named,))
     without = "[series]\nname = 'Coins'\n"
-    assert "series.years: expected the same plan over years as in series.earlier[0], found none" in told(earlier, without)
+    assert "series.years: The release in series.earlier[0] has a plan over years. State the same plan here" in told(earlier, without)
     sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
-    assert "population: expected no [population], because the bound holds only for all releases" in told(
+    assert "population: [population] cannot be combined with [series], because the bound holds only for all releases" in told(
         f"year = 2021\n{sample}"
     )
 
@@ -158,7 +158,7 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
     shown = re.sub(r"\s+", " ", run.invoke(app, ["ledger", "show", str(ledger)]).output)
     assert "Remaining years: 2022 (epsilon 18), 2023 (epsilon 20). Remaining second releases of a year: 1" in shown
     dear = configured(tmp_path, "year = 2022\n", TABLE.replace("[18, 18, 20]", "[18, 17, 20]"))
-    with pytest.raises(SpecError, match="a release of 2022 that costs at most epsilon = 17, as planned"):
+    with pytest.raises(SpecError, match="The release of 2022 costs epsilon = .*, more than the planned 17"):
         check_before_spending(load_spec(dear), replace(request, out=tmp_path / "2022"))
 
 

@@ -85,7 +85,7 @@ def test_a_column_or_category_that_there_was_not_is_refused(work: Path) -> None:
 def test_a_release_that_is_not_of_this_series_is_refused(work: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\[series\] earlier must name this release"):
         read_priors(spec_of(work, {'earlier = ["earlier/release.json"]\n': ""}))
-    with pytest.raises(SpecError, match="expected the folder of a release as prior"):
+    with pytest.raises(SpecError, match="The prior must be the folder of a release"):
         spec_of(work, {'release = "earlier"': 'release = "nowhere"'})
 
 

@@ -53,15 +53,15 @@ def test_what_a_card_lacks_is_listed_by_its_place(tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "an unknown text": ('ethics = "Nobody', 'ethic = "Nobody', "card.ethic: expected one of", "Did you mean 'ethics'?"),
-    "an unknown text of a translation": ('title = "מטבעות"', 'titel = "מטבעות"', "card.he.titel: expected one of", "'title'?"),
+    "an unknown text": ('ethics = "Nobody', 'ethic = "Nobody', "no setting 'ethic' here", "Did you mean 'ethics'?"),
+    "an unknown text of a translation": ('title = "מטבעות"', 'titel = "מטבעות"', "no setting 'titel' here", "'title'?"),
     "an unknown language": ('[card]\n', '[card]\nlanguage = "xx"\n', "card.language: expected 'en' or 'he', found 'xx'", ""),
-    "a translation into itself": ('[card]\n', '[card]\nlanguage = "he"\n', "card: [card.he] must be left out", "[card.he]"),
+    "a translation into itself": ('[card]\n', '[card]\nlanguage = "he"\n', "card: Delete [card.he]: the texts", "[card.he]"),
     "no contact": ("mint@example.org", "by carrier pigeon", "card.contact: expected an e-mail", "'by carrier pigeon'"),
     "a script for an address": ("https://example.org/coins", "javascript:alert(1)", "card.url: expected an address", "https://"),
-    "a column that is not there": ('year = "Year <of>', 'yeer = "Year <of>', "card.columns.yeer: expected a column", "'year'?"),
-    "a column in a translation": ('year = "שנת', 'yeer = "שנת', "card.he.columns.yeer: expected a column", "'year'?"),
-    "a sign that turns texts around": ("Tosses", "\\u202eTosses", "card.summary: expected text without control characters", ""),
+    "a column that is not there": ('year = "Year <of>', 'yeer = "Year <of>', "card.columns.yeer: 'yeer' is not a", "'year'?"),
+    "a column in a translation": ('year = "שנת', 'yeer = "שנת', "card.he.columns.yeer: 'yeer' is not a column", "'year'?"),
+    "a sign that turns texts around": ("Tosses", "\\u202eTosses", "card.summary: The text contains a control character", ""),
     "a day that is none": ("2026-03-04", '"soon"', "card.published", ""),
 }  # fmt: skip
 

@@ -98,13 +98,13 @@ def test_a_chain_of_three_is_refused(folder: Path) -> None:
     middle = extended(folder, "")
     last = folder / "mine" / "last.toml"
     last.write_text(f'extends = "{middle.name}"\n', encoding="utf-8")
-    assert "last.toml: extends: expected a configuration that does not itself extend another" in message(last)
+    assert "last.toml: extends: 'wider.toml' itself extends another configuration, which is not allowed" in message(last)
 
 
 def test_a_base_that_is_not_there_is_named(folder: Path) -> None:
     path = folder / "mine" / "lost.toml"
     path.write_text('extends = "absent.toml"\n', encoding="utf-8")
-    assert "absent.toml: (top level): expected a readable TOML file, found no such file" in message(path)
+    assert "absent.toml: (top level): There is no such file" in message(path)
 
 
 def test_the_full_space_of_births_has_the_size_of_the_reference_release() -> None:
@@ -130,7 +130,7 @@ def test_only_regular_files_of_the_right_name_are_opened(folder: Path, name: str
     (folder / "people.csv").write_text("SECRET-7461 = 1\n", encoding="utf-8")
     (folder / "link.toml").symlink_to("people.csv")
     with pytest.raises(
-        SpecError, match=r"\(top level\): expected a (readable TOML file|file whose name ends in .toml), found "
+        SpecError, match=r"\(top level\): (There is no such|This is a|The name of the file must end|Cannot read the) "
     ) as caught:
         read_toml(folder / name)
     assert "SECRET" not in str(caught.value)
@@ -139,7 +139,7 @@ def test_only_regular_files_of_the_right_name_are_opened(folder: Path, name: str
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
 def test_a_device_without_an_end_is_not_read(folder: Path) -> None:
     (folder / "endless.toml").symlink_to("/dev/zero")
-    with pytest.raises(SpecError, match="expected a file whose name ends in .toml, found another one"):
+    with pytest.raises(SpecError, match=r"The name of the file must end in \.toml"):
         read_toml(folder / "endless.toml")
 
 
@@ -153,7 +153,7 @@ def test_dotted_keys_of_any_depth_are_refused_at_once(folder: Path) -> None:
     path = folder / "deep.toml"
     for key in ("a." * 200_000 + "a", '"a" . ' * 100_000 + "a", "['x'." + "'a'." * 100_000 + "a]\nb"):
         path.write_text(f"{key} = 1\n", encoding="utf-8")
-        with pytest.raises(SpecError, match="at most 30 tables or lists inside each other"):
+        with pytest.raises(SpecError, match=r"The file has more than 30 tables or lists inside each other"):
             read_toml(path)
     path.write_text(f"{'a.' * 25}a = 1\nb = 'www.{'x.' * 20}org'\n{'c' * 100_000} = 1\n", encoding="utf-8")
     assert len(read_toml(path)) == 3

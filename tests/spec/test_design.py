@@ -26,26 +26,34 @@ SKEWED = 'categories = ["head", "tail", "3", "4", "5"]\nalternatives.two = { hea
 REFUSED = {
     "a weight that is none": ('weight = "year"', {}, "a column with role = \"weight\", found 'year'"),
     "a weight that is not named": ('strata = ["region"]', WEIGHT, "the column with role = \"weight\" ('year'), found nothing"),
-    "clusters that are released": ('clusters = "face"', {}, "found 'face', which is a source of 'face'"),
-    "groups that are none": ('clusters = "tract"\ngroups = "face"', {}, 'the column with role = "cluster_group" (none)'),
+    "clusters that are released": (
+        'clusters = "face"',
+        {},
+        "'face' must not be released, because its values are places or persons. Remove the column 'face', which reads it",
+    ),
+    "groups that are none": ('clusters = "tract"\ngroups = "face"', {}, "'face' is not a column with role = 'cluster_group'"),
     "groups of other places": (
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'},
-        "expected the same source as `clusters` in [design], and 5 to 100 categories, found 'face' and 2",
+        "A column of random groups needs the same source as `clusters` in [design], and 5 to 100 categories",
     ),
     "groups that are numbers": (
         'groups = "year"',
         {'alternatives.pairs = ["1-2",': 'role = "cluster_group"\nalternatives.pairs = ["1-2",'},
-        "expected 'category', because the random groups are listed, found 'integer'",
+        "columns.year.kind: expected 'category' for a column of random groups, found 'integer'",
     ),
     "groups of unequal probability": (
         'clusters = "tract"\ngroups = "face"',
         {'categories = ["head", "tail"]': 'role = "cluster_group"\nsource = "tract"\n' + SKEWED},
-        "expected no coarser bins, because a cluster is in each random group with the same probability, found 'two'",
+        "A column of random groups cannot have coarser bins, because a cluster must be in each",
     ),
-    "an effect without a source": ("effect = 2", {}, "effect and source must be set together"),
+    "an effect without a source": ("effect = 2", {}, "Set both effect and source, or neither"),
     "an effect below 1": ('effect = 0.9\nsource = "x"', {}, "expected a number from 1 to 1,000"),
-    "an effect of no column": ('effect = { faces = 2 }\nsource = "x"', {}, "found 'faces'"),
+    "an effect of no column": (
+        'effect = { faces = 2 }\nsource = "x"',
+        {},
+        "'faces' is not a column ('face', 'year'). Did you mean 'face'?",
+    ),
 }
 
 
@@ -60,7 +68,7 @@ def test_a_design_that_cannot_be_is_refused(case: str, tmp_path: Path) -> None:
 def test_random_groups_need_a_design(tmp_path: Path) -> None:
     """Without one nothing says of which clusters they are."""
     grouped = {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'}
-    with pytest.raises(SpecError, match="found no .design."):
+    with pytest.raises(SpecError, match=r"A column of random groups also needs \[design\] with `clusters` and `groups`"):
         load_spec(write_config(tmp_path, grouped))
 
 
@@ -87,7 +95,7 @@ def test_plan_says_which_answers_can_be_weighted(tmp_path: Path) -> None:
 
 def test_a_weighted_question_needs_a_weight(tmp_path: Path) -> None:
     question = "[[intended_queries]]\nquery = \"share face == 'head' weighted\"\n\n[budget]"
-    with pytest.raises(SpecError, match="names the weight of a weighted question"):
+    with pytest.raises(SpecError, match=r""""share face == 'head' weighted" is weighted, so \[design\] must name the weight"""):
         load_spec(write_config(tmp_path, {**MEASURED, "[budget]": question}))
 
 

@@ -153,7 +153,7 @@ def test_the_plan_says_how_far_off_each_level_is(spec: ReleaseSpec) -> None:
     [
         ({"column": 'column = "face"'}, "geography.column", "a column of codes"),
         ({"column": 'column = "village"'}, "geography.column", "a column of codes"),
-        ({"levels": '["county"]'}, "geography.levels", "levels of the codelist"),
+        ({"levels": '["county"]'}, "geography.levels", "'county' is not a level of the codelist"),
         ({"levels": '["district", "region"]'}, "geography.levels", "the largest areas first"),
         ({"levels": '["region", "region"]'}, "geography.levels", "different levels"),
         ({"drawn": ""}, "transformations.town", "one alternative for the smallest areas"),

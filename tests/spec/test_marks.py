@@ -296,12 +296,20 @@ def test_other_groups_than_those_of_the_specification_are_found(document: Releas
 
 WRONG = {
     "no such column": ({'two = ["failure", "infarct"]': 'two = ["failure", "infart"]'}, "marks.groups", "'infarct'"),
-    "a name that is taken": ({"two = [": "sex = ["}, "marks.groups.sex", "a name that no other column has"),
+    "a name that is taken": ({"two = [": "sex = ["}, "marks.groups.sex", "There is already a column 'sex'"),
     "marks that nobody knows": ({', alive = ["no"]': ""}, None, ""),
     "no mark": ({'yes = { stroke = ["old", "acute"], ': "yes = { "}, "marks.yes", "the categories of 'stroke'"),
     "a strange mark": ({'["old", "acute"]': '["older"]'}, "marks.yes.stroke", "'older'"),
-    "nothing but marks": ({'alive = ["no"]': 'alive = ["no", "yes"]'}, "marks.yes.alive", "all of them"),
-    "marks of no group": ({'alive = ["no"] }': 'alive = ["no"], sex = ["m"] }'}, "marks.yes.sex", "a column of a group"),
+    "nothing but marks": (
+        {'alive = ["no"]': 'alive = ["no", "yes"]'},
+        "marks.yes.alive",
+        "For at least one category of 'alive', the indicator must not apply",
+    ),
+    "marks of no group": (
+        {'alive = ["no"] }': 'alive = ["no"], sex = ["m"] }'},
+        "marks.yes.sex",
+        "'sex' is not a column of a group",
+    ),
     "too many to name": ({'two = ["failure", "infarct"]': f"two = {[f'i{n}' for n in range(17)]}"}, "marks.groups", "2 to 16"),
     "one column": ({'two = ["failure", "infarct"]': 'two = ["failure"]'}, "marks.groups", "2 to 16"),
     "a column with numbers": ({"most = 3": 'most = 3\nvalue = "number"'}, "marks.value", "value"),
@@ -313,18 +321,14 @@ WRONG = {
             'measurements = "shared"\npublish_measurements = true\n': "",
         },
         "generators[0].family",
-        "counting rules",
+        "cannot follow rules that count",
     ),
     "bins of both": (
         {'outside = "bin"\n': 'outside = "bin"\nalternatives.two = { fresh = ["acute"], all = ["none", "old"] }\n'},
         "transformations.stroke",
-        "only indicators or no indicator",
+        "merges categories with and without the indicator",
     ),
-    "copies that could fill in no mark": (
-        {"[input]": "[imputation]\ncopies = 2\n\n[input]"},
-        "imputation",
-        "no missing values in columns that 'heart' counts",
-    ),
+    "copies that could fill in no mark": ({"[input]": "[imputation]\ncopies = 2\n\n[input]"}, "imputation", "'heart' counts "),
 }
 
 

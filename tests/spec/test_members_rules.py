@@ -156,14 +156,14 @@ def test_a_whole_release_of_300_households_breaks_none_of_them(tmp_path: Path) -
 
 
 WRONG = {
-    "count(age == 3 and other.age == 3) > 1": r"a condition on one member or the first member inside count",
-    "count(age == 3) > 1 and work == 'yes'": r"columns of members only inside count\(...\) or as first.NAME.*'work'",
-    "not count(age == 3) > 1": r"no `not` around count",
+    "count(age == 3 and other.age == 3) > 1": r"A condition inside count\(...\) must be about one member or the first member",
+    "count(age == 3) > 1 and work == 'yes'": r"Write columns of members only inside count\(...\) or as first.NAME: 'work'",
+    "not count(age == 3) > 1": r"The word `not` cannot be before count",
     "count(age == 3 > 1": r"expected '\)'",
     "rent < count(age == 3)": r"count\(...\) must be on the left side of the comparison",
     "count(age == 3) > 3": r"is true for all values within the bounds, or for none",
     "count(age == 3) > town": r"Only numeric columns .*'town' has the kind category",
-    "age > first.wage - 1": r"columns of members",
+    "age > first.wage - 1": r"The rule names 'first.wage', which the members and roots do not have",
     "age > first.age * 2": r"a column, an operator or a value",
     "age > first.age + 4": r"is true for all values within the bounds, or for none",
     "work == first.work": r"Only numeric columns .*'work_2' has the kind category",
@@ -188,8 +188,11 @@ def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("never = \"count(year < 3, face == 'head') > 1\"", r"count\(...\) only with \[members\]"),
-        ('never = "year > other"', r"applies_to = \['synthetic'\], because columns of a row are compared by their bins"),
+        ("never = \"count(year < 3, face == 'head') > 1\"", r"A rule with count\(...\) needs \[members\]"),
+        (
+            'never = "year > other"',
+            r"columns by their bins \('other', 'year'\), so it cannot apply to 'raw' rows\. Set applies_to = \['synthetic'\]",
+        ),
         ('never = "year > face"\napplies_to = ["synthetic"]', "Only numeric columns can be compared"),
     ],
 )

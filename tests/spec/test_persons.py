@@ -53,14 +53,14 @@ def test_what_promises_or_spends_asks_first(
     }[command]
     code, said = said_by(monkeypatch, capsys, command, config, *more)
     assert code == 2
-    assert "how many rows can one person have?" in said
+    assert "State how many rows one person can have." in said
     assert '`key = "COLUMN"` and `records_per_person = 1`' in said
-    assert said.rstrip().endswith("found 'not answered'.")  # the whole of the question is shown
+    assert said.rstrip().endswith("for any row.")  # the whole of the question is shown
     assert sorted(path.name for path in tmp_path.iterdir()) == ["acceptance.toml", "coins.toml"]
 
 
 def test_the_function_that_plans_asks_too(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="how many rows can one person have"):
+    with pytest.raises(SpecError, match="State how many rows one person can have"):
         synthrelease.plan(write_config(tmp_path, OPEN))
 
 
@@ -76,7 +76,7 @@ def test_public_work_goes_on_without_an_answer_and_without_a_table_each_row_is_a
         (
             "",
             {"[columns.year]": '[columns.year]\nsource = "purse"'},
-            r"unit\.key: expected a column that no released column uses",
+            r"unit\.key: The key 'purse' must not be released\. Remove \[columns\.year\], which reads it",
         ),
         ("", {'missing = "drop"\n': 'rows = "exact"\nmissing = "drop"\n'}, "exact number of used rows reveals"),
         ('[split]\nby = "number"\npiece = 1\nof = 2\n', {}, "the rows of a person among pieces"),
@@ -105,7 +105,10 @@ def test_what_cannot_see_all_rows_of_a_person_is_refused(
     [
         ('[unit]\nfirst_by = ["day"]\n', "needs a key"),
         ('[unit]\nkey = "purse"\nrecords_per_person = "not answered"\n', r"because \[unit\] has a key"),
-        ('[unit]\nkey = "purse"\nfirst_by = ["purse"]\n', "each column once, and not the key"),
+        (
+            '[unit]\nkey = "purse"\nfirst_by = ["purse"]\n',
+            r"The columns 'purse' must be different, and must not include the key, because all rows of a person share it",
+        ),
         ("[unit]\nrecords_per_person = 0\n", "records_per_person"),
     ],
 )
@@ -182,7 +185,7 @@ def test_a_key_alone_does_not_say_which_row_of_a_person_comes_first(
 ) -> None:
     """Left out or empty it stops what promises, and no value of a row decides; stated, the plan says how figures lean."""
     for order, code, words in (
-        ("", 2, "which row of a person is released?"),
+        ("", 2, "State which row of a person is used."),
         ("first_by = []", 2, '`first_by = "random"`, which draws one row at random'),
         ('first_by = "random"', 0, "one row of each person that the rules keep, drawn at random"),
         ('first_by = ["day"]', 0, "the first row of each person that the rules keep, ordered by 'day' (ties at random)"),

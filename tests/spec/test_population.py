@@ -88,11 +88,15 @@ REFUSED = {
     "persons in several records": (POPULATION + "[unit]\nrecords_per_person = 2\n", {}, "a cluster"),
     "clusters": (POPULATION + '[design]\nclusters = "tract"\n', {}, "strata, clusters or weights"),
     "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whether a record passes the rules"),
-    "a small population": (POPULATION.replace("4010", "399"), {}, "at least 400, as [input] rows states"),
+    "a small population": (
+        POPULATION.replace("4010", "399"),
+        {},
+        "The population (399) is smaller than the number of rows in [input] (400)",
+    ),
     "a piece of a register": (
         POPULATION + '[split]\nby = "number"\npiece = 1\nof = 2\n',
         {},
-        "the bound holds only for all releases of the same records together, found [split]",
+        "[population] cannot be combined with [split], because the bound holds only for all releases of the same",
     ),
 }
 
@@ -107,5 +111,5 @@ def test_what_says_that_it_is_no_simple_random_sample_is_refused(case: str, tmp_
 
 def test_a_file_of_more_rows_than_the_population_is_refused(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, POPULATION.replace("4010", "400"))
-    with pytest.raises(InputError, match="at most 400 rows \\(size in \\[population\\]\\), found 401 rows"):
+    with pytest.raises(InputError, match=r"The file has 401 rows, more than the population \(400, size in \[population\]\)"):
         release(spec, write_data(tmp_path))

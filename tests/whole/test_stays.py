@@ -64,7 +64,7 @@ def test_without_an_answer_the_draft_asks_and_nothing_is_promised(
     private = str(files / "private.csv")
     for words in (("plan",), ("check", "--data", private), ("release", "--data", private, "--out", str(tmp_path / "out"))):
         code, said = said_by(monkeypatch, capsys, words[0], str(config), *words[1:])
-        assert (code, "how many rows can one person have?" in said) == (2, True), words
+        assert (code, "State how many rows one person can have." in said) == (2, True), words
     assert not (tmp_path / "out.ledger").exists()
     tried = "--keep", "1", "--target", "0.5", "--copies", "0", "--seed", "1", "--out", str(tmp_path / "trial")
     code, said = said_by(monkeypatch, capsys, "rehearse", str(config), "--data", str(files / "public.csv"), *tried)

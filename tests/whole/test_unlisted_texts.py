@@ -130,15 +130,15 @@ def test_nothing_is_left_out_so_nothing_is_counted(tmp_path: Path) -> None:
 MISTAKES = [
     (
         PLACE.replace('"bin"', '"drop"') + DIAGNOSIS,
-        "columns.place.outside_label: expected no `outside_label` unless outside = 'bin', found outside = 'drop'.",
+        "columns.place.outside_label: `outside_label` needs outside = 'bin'. Here, outside = 'drop'.",
     ),
     (
         PLACE.replace("all others", "02") + DIAGNOSIS,
-        "columns.place.outside_label: expected a label that is not the code of another label, found '02'.",
+        "columns.place.outside_label: The label '02' is already the code of another label.",
     ),
     (
         PLACE + DIAGNOSIS.replace("J =", '"J10" ='),
-        "columns.diagnosis.codes: expected codes of at most 1 characters, as `characters` states, found 'J10'.",
+        "columns.diagnosis.codes: The code 'J10' has more characters than `characters` states (1).",
     ),
     (
         PLACE + '[columns.age]\nkind = "integer"\nbounds = [0, 9]\noutside = "bin"\nalternatives.each = ["0..9"]\n',
@@ -150,7 +150,7 @@ MISTAKES = [
     ),
     (
         PLACE + '[columns.size]\nkind = "category"\ncategories = ["S", "M"]\ncharacters = 1\n',
-        "columns.size.characters: expected no characters in a column of categories, found some.",
+        "columns.size.characters: Delete `characters`: a column of categories cannot have it.",
     ),
 ]
 

@@ -359,7 +359,7 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
             "noise and preserves less of the associations. Rehearse again after you adopt a plan."
         )
     refused = verdict.mistakes(rehearsal.spec.not_promised, "the acceptance file")
-    return sentences + [f"`release` refuses this shortlist: expected {expected}, found {fault}." for expected, fault in refused]
+    return sentences + [f"`release` refuses this shortlist. {fault}." for fault in refused]
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
