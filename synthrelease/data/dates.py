@@ -68,7 +68,7 @@ class DateFormat:
                 )
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether dates in some format lack this part of the date. None stands for the whole date."""
+        """Return whether one of the formats lacks this part of a date. Without `part`, a format needs year, month and day."""
         numeric = self.text.replace("%b", "%m").split(OR)
         return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)
 

@@ -116,8 +116,8 @@ def is_question(text: str) -> bool:
 
 
 def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
-    """Return the conditions of the two groups before and after "against". The second group may omit the column of the first
-    group, or be "the rest".
+    """Return the conditions of the two groups before and after "against". In the second group, the column
+    may be left out if it is the same as in the first group. The second group may also be "the rest".
     """
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Define the interface through which criteria read a synthetic table, and an order of cells for systematic sampling."""
+"""Define the interface that criteria use to read a synthetic table. Also define the order of cells in systematic sampling."""
 
 from __future__ import annotations
 

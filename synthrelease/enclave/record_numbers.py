@@ -224,7 +224,8 @@ def read_numbers(
 
     Raises
     ------
-    InputError : when the file cannot be read, has no such column, or a row has no number. The caller adds the name of the file.
+    InputError : when the file cannot be read, has no column of record numbers, or a row has no number. The caller adds the name
+        of the file.
     """
     source = Source.of(source)
     numbers = RecordNumbers(key, rule.by, rule.of, policy, as_written=as_written)

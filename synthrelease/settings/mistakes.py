@@ -55,7 +55,7 @@ class Problems:
             self.add(path, wrong.text, wrong.found, wrong.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """Add a mistake that was raised, at the given path."""
+        """Add the message and the suggestion of a raised mistake, at the given path."""
         self.add(path, error.message, None, error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
