@@ -142,7 +142,7 @@ def half_of_the_largest(tables: dict[str, Any]) -> None:
         (rule_of_the_sum, "release.json has no pieces"),
         (other_sizes, "the pieces must have"),
         (other_share, "the pieces must have"),
-        (in_the_cheaper_part, "in the part of the piece 'score'; it must be in the part of the piece 'fit'"),
+        (in_the_cheaper_part, "in the part of the piece 'score'. It must be in the part of the piece 'fit'"),
         (half_of_the_largest, "its parts give"),
     ],
 )

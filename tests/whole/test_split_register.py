@@ -296,7 +296,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
         (of_another_split, BudgetError, "has a split of the register into 2 pieces, but [split] names 3 pieces. Nothing"),
         (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),
         (no_key, InputError, "There is no such file of a secret key. Nothing was spent."),
-        (partial(changed, "certificate", "number"), InputError, "found no 'certificate' in the header"),
+        (partial(changed, "certificate", "number"), InputError, "The header lacks 'certificate'"),
     ],
 )
 def test_a_release_that_cannot_be_of_its_piece_costs_nothing(
