@@ -175,7 +175,7 @@ def test_noise_beyond_the_smallest_bin_is_red_and_an_accuracy_has_its_epsilon(co
     assert f"then costs epsilon = {decimal_text(load_spec(coins.config).plan.total.epsilon)}" in page
     assert float(needed) < 20
     for asked in ("count=nobody&rows=10", "count=year&rows=-1", "count=year&rows=1e9", "count=year&rows=٣"):
-        assert "Expected a whole number of rows, such as 50" in coins.browser.get(f"/budget?{asked}").text
+        assert "Choose a count and enter a whole number of rows, such as 50" in coins.browser.get(f"/budget?{asked}").text
 
 
 def test_the_ledger_shows_what_is_left_and_when_it_is_not_enough(tmp_path: Path) -> None:
