@@ -70,13 +70,13 @@ class Cap:
 
     @property
     def pure(self) -> bool:
-        """Return whether scout and release are pure, that is, delta is 0."""
+        """Return whether the scout and the release satisfy pure differential privacy, that is, whether delta is 0."""
         return self.delta == 0
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta reserved for texts that only one of two neighbouring files contains. It is (1 + e^epsilon)
-        times the probability that such a text is published.
+        """Return the part of delta that covers strings that only one of two neighbouring files contains. It is (1 + e^epsilon)
+        times the upper bound `rare` on the probability that such a string is published.
         """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
@@ -107,7 +107,7 @@ class Cap:
 
         Parameters
         ----------
-        cost : the part of `Cap.cost` that these numbers get, above 0: an epsilon for a pure cap, a rho otherwise.
+        cost : the part of `Cap.cost` that these numbers cost, above 0. It is an epsilon for a pure cap, and a rho otherwise.
         moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbouring files. The defaults
             are for a table of counts.
         """
@@ -115,7 +115,7 @@ class Cap:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return the charges of the scout as parts of the release's charge tree."""
+        """Return the charges of the scout, in the form in which they appear in the charge tree of the release."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
@@ -131,7 +131,7 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : when a part is neither Gaussian nor pure, or when the parts exceed the cap.
+    BudgetError : if a part is neither Gaussian nor pure, or if all parts together cost more than the cap.
     """
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:
@@ -155,8 +155,8 @@ def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, .
 
 
 def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
-    """Return the sum of the rhos of Gaussian parts, and the sum of the epsilons of pure parts. Raises BudgetError for any
-    other part.
+    """Return the total rho of the Gaussian parts and the total epsilon of the pure parts. Raises BudgetError if any part is
+    neither Gaussian nor pure.
     """
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):

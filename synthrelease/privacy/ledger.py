@@ -88,8 +88,8 @@ UNSPENT = "No private data were read and nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError if a plan over years cannot be recorded. A plan cannot be recorded if the ledger has a plan or another
-    entry, or if the plan exceeds a limit of the ledger.
+    """Raise BudgetError if a multi-year plan cannot be recorded, because the ledger already has a plan or another entry, or
+    because the plan costs more than a limit of the ledger.
     """
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} already contains a multi-year plan, which cannot be changed.")
@@ -114,9 +114,11 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError if a release does not fit the plan over years. It does not fit if it states another plan or a year
-    outside the plan, if the plan does not allow its second release in a year, if it costs more than planned, or if it names an
-    earlier release that the ledger lacks.
+    """Raise BudgetError if a release does not fit the multi-year plan in the ledger.
+
+    A release does not fit if it states a different plan or a year outside the plan, or if it costs more than planned. It also
+    does not fit if the plan does not allow a second release of its year, or if it names an earlier release that is not in the
+    ledger.
     """
     plan = statement.horizon
     if plan is None and release is None:
@@ -177,7 +179,7 @@ class ChargedRun:
         None if the number of rows is protected, because the domain then does not matter.
     piece, split : the piece of the register that the release reads, and the split of the register; None for a release of all
         rows, which is charged to every piece.
-    year : the year of the release in a plan over years; None for a release outside a plan.
+    year : the year of the release in a multi-year plan; None for a release without such a plan.
     cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
     scouts : true for a scout, false for a release.
     key : for a scout, or for a release after a scout, the column that identifies the person; None if each row is a record.
@@ -277,11 +279,11 @@ class Ledger:
         return charged
 
     def split(self, split: Split) -> Statement:
-        """Record how the register is split into pieces, permanently. This costs nothing.
+        """Record permanently how the register is split into pieces. Recording the split costs no budget.
 
         Raises
         ------
-        BudgetError : when the register is already split, or the ledger has a plan over years. Nothing was written.
+        BudgetError : if the register is already split, or the ledger has a multi-year plan. Nothing was written.
         LedgerError : when the ledger is unreliable, or the entry could not be confirmed on the disk.
 
         """
@@ -294,7 +296,7 @@ class Ledger:
         return self._written(noted)
 
     def plan_years(self, horizon: Horizon) -> Statement:
-        """Record a plan over years before the first release. The plan cannot be changed later. This costs nothing.
+        """Record a multi-year plan before the first release. The plan cannot be changed later. Recording it costs no budget.
 
         Raises
         ------
@@ -390,8 +392,8 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Return the number of a scout's entry. The scout has this cap and the same persons, and no release after this scout was
-    charged yet.
+    """Return the number of the ledger entry of the scout that a release follows. The scout must have this cap and the same
+    persons, and no release after this scout may have been charged yet.
 
     Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """
@@ -407,7 +409,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError if a register cannot be split, because it is already split or has a plan over years."""
+    """Raise BudgetError if a register cannot be split, because it is already split or has a multi-year plan."""
     if statement.horizon is not None:
         raise BudgetError(
             f"Refused: {path} contains a multi-year plan. Such a plan does not allow a register that is split into pieces."
@@ -509,7 +511,7 @@ def purpose_of(title: str) -> str:
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
-    """Return the path `<out>.ledger` for a release that names no ledger. The function creates this ledger if it does not exist.
+    """Return the path `<out>.ledger`, for a release without a ledger of its own. Create this ledger if it does not exist.
 
     The name of the dataset in this ledger is the title of the release. The ledger's limit on epsilon is the limit in the
     specification. Without such a limit, it is the cost of the plan. A second run into a folder of the same name is charged to

@@ -68,15 +68,15 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """Further public facts of an entry of a ledger.
+    """Public facts that an entry of a ledger records in addition to its charge.
 
     Attributes
     ----------
     piece : the piece of the register that the release reads; None for all rows.
     split : the split, if the entry records a split of the register. Such an entry costs nothing.
     year, again : the year of the release, and whether an earlier release of this year published nothing, so that this release
-        is the second. The year is None without a plan over years.
-    horizon : the plan, if the entry records a plan over years. Such an entry costs nothing.
+        is the second. The year is None if there is no multi-year plan.
+    horizon : the multi-year plan, if the entry records one. Such an entry costs nothing.
     cap : for a scout, the cap on the scout and a release after it.
     persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. The digest is "" if each row
         is a record.
@@ -128,16 +128,17 @@ def _only(values: Iterable[Value | None]) -> Value | None:
 
 
 def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
-    """Return the notes of a stored text.
+    """Parse the stored text of the notes of an entry.
 
     Parameters
     ----------
-    earlier : the notes of earlier entries that record a split or a plan over years.
+    text : the stored text, as `Notes.text` writes it.
+    earlier : the notes of earlier entries that record a split or a multi-year plan.
 
     Raises
     ------
-    ValueError : when the text states no notes, states a second split or plan, or names a piece or year outside the split or
-        plan.
+    ValueError : if the text is not valid, if it records a second split or plan, or if it names a piece or a year that the split
+        or the plan does not contain.
     """
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
@@ -351,8 +352,8 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain in a stored string; None for the empty string. Raises ValueError if the text is not an SHA-256
-    digest.
+    """Return the domain in a stored string, or None if the string is empty. Raises ValueError if the string is neither empty
+    nor an SHA-256 digest.
     """
     if text == "":
         return None

@@ -70,7 +70,7 @@ def loss_of_groups(delta: Fraction) -> str:
 
 
 class Loss(NamedTuple):
-    """A privacy loss (epsilon, delta)."""
+    """A privacy loss, as the pair (epsilon, delta)."""
 
     epsilon: Fraction
     delta: Fraction
@@ -92,14 +92,14 @@ def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | No
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of a release; delta = 0 is pure differential privacy.
+    """The guarantee of a release. If delta is 0, the release satisfies pure differential privacy.
 
     Attributes
     ----------
-    epsilon, delta : the loss for neighbours.
+    epsilon, delta : the privacy loss between neighbouring files.
     neighbours, unit : texts that state which files are neighbours, and what the protected unit is.
     invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
-    unit_name : the steward's name for a record.
+    unit_name : what the steward calls the unit that a record describes.
     records_per_person : largest number of records of one person in the file.
     why : the steward's reason for the number `records_per_person`.
     """
@@ -115,7 +115,7 @@ class Guarantee:
 
     @property
     def of_a_person(self) -> Loss | None:
-        """Return the guarantee for a person with `records_per_person` records; None if there is no guarantee."""
+        """Return the guarantee for a person with `records_per_person` records, or None if there is no such guarantee."""
         return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
@@ -133,8 +133,8 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """Convert the cost of a library's mechanism. The library states the cost for adding or removing one record; return the cost
-    for replacing one record.
+    """Convert the cost of a library's mechanism from adding or removing one record, as the library states it, to replacing one
+    record.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ class RowsLeftOut:
 
     Attributes
     ----------
-    least, most : the lower and the upper limit of the number of excluded records.
+    least, most : lower and upper limit for the number of excluded records.
     of : the number of records in the file.
 
     Examples
@@ -399,8 +399,8 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Return the estimate from the number of rows that a release used. This number is the noisy count minus the margin,
-        and at least 1.
+        """Return the estimate that follows from the number of rows that a release used. That number is the noisy count minus
+        the margin, but at least 1.
         """
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
@@ -408,7 +408,7 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate of the number of excluded records; None if no estimate is possible.
+        """Return the estimate of the number of excluded records, or None if no estimate is possible.
 
         No estimate is possible without a noisy count, if a secret key selected the records, or if persons may have several
         records. (The number of records is then not public.)
@@ -449,8 +449,8 @@ _PRECISE = 1000
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
-    """Return the loss for a member of the population: (ln(1 + beta (e^epsilon - 1)), beta delta), where beta = sampled /
-    population.
+    """Return the privacy loss of a member of the population from which the file was sampled. It is
+    (ln(1 + beta (e^epsilon - 1)), beta delta), with beta = sampled / population.
 
     The result is rounded up, and never exceeds `loss`.
 
@@ -484,8 +484,8 @@ MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """Return the largest loss of a person over all years, from the loss of one record in each year; None if there is no
-    guarantee.
+    """Return the largest privacy loss of a person over all years, given the loss of one record in each year. Return None if
+    there is no guarantee.
 
     Epsilon is the sum over years of k_t times the year's epsilon, with k_t at most `in_year` and the sum of k_t at most
     `in_all`. The sum is largest when the most expensive years have as many records as possible. The delta of k records
@@ -540,7 +540,7 @@ class Horizon:
 
     @property
     def promise(self) -> Loss | None:
-        """Return the largest loss of a person over all years; None if there is no guarantee.
+        """Return the largest privacy loss of a person over all years, or None if there is no guarantee.
 
         Second releases are counted in the most expensive years, where the loss is largest.
         """
@@ -554,8 +554,8 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of the same plan that a new release names: its year, whether it was a second release, and its loss for
-    a record.
+    """An earlier release of the same multi-year plan, as a new release names it: its year, whether it was a second release of
+    that year, and its privacy loss for one record.
     """
 
     year: int
@@ -565,8 +565,8 @@ class PaidYear:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """The year of a release in a plan over years, whether it is a second release of this year, and the earlier releases that
-    it names.
+    """The place of a release in a multi-year plan: its year, whether it is a second release of that year, and the earlier
+    releases that it names.
     """
 
     horizon: Horizon

@@ -276,7 +276,7 @@ def mistakes(tables: str, sizes: tuple[int, ...], tied: list[tuple[int, ...]] | 
 
 
 def test_unknown_columns_are_named_once_with_a_suggestion() -> None:
-    assert mistakes("age + age:y + y", (2, 2)) == ["tables: columns ('x', 'y'); 'age'; None"]
+    assert mistakes("age + age:y + y", (2, 2)) == ["tables: There is no column 'age'. The columns are 'x', 'y'; None; None"]
     layout = Layout(columns=("region", "weight"), sizes=(2, 2))
     (found,) = generator("wieght").mistakes(layout, [])
     assert found.suggestion == "weight"

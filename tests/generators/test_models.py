@@ -138,7 +138,7 @@ def test_a_value_beyond_its_limits_counts_as_the_limit() -> None:
         ("slope y on y is missing", "is missing"),
         ("mean x by q", "by"),
         ("mean x weighted", "without weights"),
-        ("ratio x", "after 'to'"),
+        ("ratio x", "ratio needs 'to'"),
         ("mean x where q > 1", "column"),
     ],
 )

@@ -199,7 +199,8 @@ OF_THE_LEDGER = (
         breaks="a forged ledger writes any text to the terminal",
         place="privacy.ledger_file:read_entries",
         old=(
-            'Entry(previous=previous, number=number, started=line("time", row[1], 40), what=line("purpose", row[2], 200), '
+            'Entry(previous=previous, number=number, started=line("The time", row[1], 40), '
+            'what=line("The purpose", row[2], 200), '
             "epsilon=from_text(row[3]), delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
         ),
         new=(

@@ -167,7 +167,7 @@ def test_without_a_reason_to_trust_the_sample_there_is_no_interval_for_a_populat
         (CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { years = [1, 2] }'}, "years"),
         (
             CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { year = [4, 2] }'},
-            "The first must be the lower one",
+            "the lower one first",
         ),
     ],
 )
