@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 
 def plan(config: str | Path) -> Plan:
-    """Return the privacy cost of a release. Reads no data.
+    """Compute the privacy cost of a release from its configuration, without reading any data.
 
     Parameters
     ----------
-    config : the configuration, which is a TOML file. The configuration names its acceptance file.
+    config : path of the configuration, a TOML file. The configuration names its acceptance file.
 
     Raises
     ------
-    SpecError : if the specification has mistakes. The error lists all mistakes that can be found at once.
+    SpecError : if the configuration or the acceptance file has mistakes. The error lists all mistakes that can be found in one
+        pass.
 
     Examples
     --------
@@ -69,15 +70,16 @@ def rehearse(
     nothing: float = 0.05,
     progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Rehearsal:
-    """Try the configurations on **public** data. Writes the report and shortlist.toml into `out`.
+    """Try the configurations on **public** data, and write the report and shortlist.toml into the folder `out`.
 
     Parameters
     ----------
-    progress : called with the phase, the number of finished attempts in the phase, and the number of all attempts in the phase.
+    progress : a function that is called with three values: the name of the phase, the number of finished attempts of this
+        phase, and the total number of attempts of this phase.
 
     Raises
     ------
-    SpecError, InputError, OutputError : if the specification, the file or the folder cannot be used.
+    SpecError, InputError, OutputError : if a configuration, the data file or the output folder, respectively, cannot be used.
 
     Examples
     --------
@@ -118,11 +120,12 @@ def release(
     rows: int | None = None,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> PublishedRelease | None:
-    """Release one dataset that meets all acceptance criteria, from a private file. Spends the planned budget, once.
+    """Release one dataset that meets all acceptance criteria, from a private file. This spends the planned budget once.
 
     Parameters
     ----------
-    progress : called with the name of each phase. The names never show how many rounds were run.
+    progress : a function that is called with the name of each phase when the phase begins. The names never reveal how many
+        rounds were run.
 
     Returns
     -------
@@ -130,11 +133,11 @@ def release(
 
     Raises
     ------
-    SpecError, InputError, OutputError, ResourceError : no budget was spent, unless the message says that the private file does
-        not fit and the budget is spent.
+    SpecError, InputError, OutputError, ResourceError : if the release cannot be made. No budget is spent, except if the private
+        file does not fit the configuration; the message then says that the budget is spent.
     BudgetError : if the plan costs more than its limit or than the remaining budget of the ledger (nothing was read or spent),
         or if delta is too large for the number of rows (the budget is spent).
-    PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
+    PrivateFailure, InternalError, Interrupted : if the run ends after the ledger was charged. The budget then counts as spent.
 
     Warns
     -----

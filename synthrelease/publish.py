@@ -1,12 +1,13 @@
-"""Run a release from its request to its folder. The steps are: check the request, try it on made-up rows, charge the ledger,
-read the file, select a table, write the folder.
+"""Run a release from the request to the finished folder. The steps are: check the request, try it on made-up rows, charge the
+ledger, read the private file, select a table, and write the folder.
 
-Only this module spends privacy budget, for the command and for the function. The order of the steps matters. Before the charge,
-the module checks all facts that are known without the private data, and loads the libraries that read the data
-(`releasing.opening`). The function also reserves the name of the output and disk space for the output. So only one of two
-simultaneous releases into one folder is charged. The whole charge is on the disk before the first private row is read (but see
-`enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. The messages of these checks
-say that the budget is spent. After the charge, no content of a failure reaches a screen or a disk.
+Only this module spends privacy budget, both for the command `release` and for the function `release`. The order of the steps
+matters. Before the charge, the module checks all facts that are known without the private data, and loads the libraries that
+read the data (`releasing.opening`). It also reserves the name and the disk space of the output folder, so that only one of two
+simultaneous releases into the same folder is charged. The whole charge is on the disk before the first private row is read (but
+see `enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. The messages of these
+checks say that the budget is spent. If the run fails after the charge, no detail of the failure is shown on a screen or written
+to a disk.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A release that was written to disk: the result of the rounds, the folder, and the archive (None if there is no
-    archive).
+    """A release that was written to disk: the result of the rounds, the path of the folder, and the path of the archive (None
+    if no archive was requested).
     """
 
     release: Release
@@ -65,45 +66,48 @@ class Published:
 
 
 class Listener:
-    """An observer of a release. A release calls the methods in this order. By default the methods do nothing. The arguments
-    contain no private data.
+    """Receive the progress of a release. A release calls these methods in the order in which they are defined. By default, each
+    method does nothing. The arguments contain no private data.
     """
 
     def chosen(self, spec: ReleaseSpec) -> None:
-        """Receive the specification, before anything is checked."""
+        """Receive the specification before anything is checked."""
 
     def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
-        """Receive the cheaper plan that a shortlist proposes. The release continues with its own plan."""
+        """Receive the proposal of a shortlist to use a cheaper plan. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Return whether to continue, although the configuration and the acceptance file were probably never tried on public
-        data. By default, return False.
+        """Decide whether to continue although the configuration and the acceptance file were probably never tried on public
+        data. The default is False.
         """
         return False
 
     def tried(self, dry: DryRun) -> None:
-        """Receive the result of the attempts on made-up rows, after all checks have passed."""
+        """Receive the result of the attempts on made-up rows. All checks have passed at this point."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
-        """Receive the ledgers nearby, if the request names no ledger. One of these ledgers may belong to the data."""
+        """Receive the ledgers found nearby, if the request names no ledger. One of them may be the ledger of these data."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
-        """Receive the ledger and its statement, after the whole plan was charged and written to the disk."""
+        """Receive the ledger and its statement, after the cost of the whole plan was charged and the ledger was saved
+        to disk.
+        """
 
     def phase(self, name: str) -> None:
-        """Receive the name of the phase that begins. The names never show how many rounds were run."""
+        """Receive the name of the phase that begins. The names never reveal how many rounds were run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """The result of the checks before the charge, with everything that the release needs.
+    """Everything that the release needs after the checks that come before the charge.
 
     Attributes
     ----------
-    priors : the counts of the public tables that generators start from, by name.
-    public_tables : digests of tables that are known to be public. The private table must not be one of these tables.
+    priors : the counts of each public table from which a generator starts, by the name of the table.
+    public_tables : digests of tables that are known to be public. The release is refused if the private table equals one of
+        them.
     key : the key that signs the release, or None for an unsigned release.
-    size : the expected size of the written files, in bytes.
+    size : the expected total size of the output files, in bytes.
     piece : the piece of a split register that the release reads, or None for the whole register.
     """
 
@@ -117,8 +121,8 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Temporary files that reserve the name of the output folder and the name of the archive until the release is written. The
-    second file is None if no archive is requested.
+    """Two temporary files that reserve the name of the output folder and the name of the archive until the release is written.
+    The second file is None if no archive is requested.
     """
 
     folder: Path
@@ -126,7 +130,7 @@ class Places:
 
 
 def publish(request: ReleaseRequest, listener: Listener | None = None) -> Published | None:
-    """Release one dataset that meets all acceptance criteria. Spends the planned budget, once.
+    """Release one dataset that meets all acceptance criteria. This spends the planned budget once.
 
     Returns
     -------
@@ -134,11 +138,11 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
     Raises
     ------
-    SpecError, InputError, OutputError, ResourceError : no budget was spent, unless the message says that the private file does
-        not fit and the budget is spent.
+    SpecError, InputError, OutputError, ResourceError : if the release cannot be made. No budget is spent, except if the private
+        file does not fit the configuration; the message then says that the budget is spent.
     BudgetError : if the plan costs more than its limit or than the remaining budget of the ledger (nothing was read or spent),
         or if delta is too large for the number of rows (the budget is spent).
-    PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
+    PrivateFailure, InternalError, Interrupted : if the run ends after the ledger was charged. The budget then counts as spent.
 
     Privacy
     -------
@@ -168,27 +172,29 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
-    """Return the specification of a request, narrowed to the shortlist if the request names one."""
+    """Return the specification of a request. If the request names a shortlist, only the configurations on the
+    shortlist remain.
+    """
     spec = load_spec(request.config, request.trust)
     return spec if request.shortlist is None else narrowed(spec, request.shortlist)
 
 
 def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked:
-    """Check everything that can be checked before the budget is spent, and return what the release needs.
+    """Check everything that can be checked without the private data, and return what the release needs. No budget is spent.
 
     Raises
     ------
-    SpecError : if the question of [unit] is not answered, if the criteria accept every table or none, or if the specification
-        belongs to an erratum.
-    OutputError : if the output exists or cannot be made.
-    BudgetError : if the plan costs more than the limit or the rest of a named ledger, if delta is too large for any number of
-        rows, or if more rows are stated than a part of the release allows.
+    SpecError : if [unit] does not say which rows belong to one person, if the criteria accept every table or no table, or if
+        the specification is for an erratum.
+    OutputError : if the output folder already exists or cannot be created.
+    BudgetError : if the plan costs more than its limit or than the remaining budget of the named ledger, if delta is too large
+        for any number of rows, or if the stated number of rows is larger than one of the methods in use allows.
     LedgerError : if a named ledger is missing or damaged.
     ResourceError : if the run does not fit into the memory of this machine.
     InputError : if the private file is missing or is a public file, a public table does not fit, a library is missing, the key
         cannot be used, or jobs is below 1.
 
-    `preview` raises further errors for a text that a document cannot contain.
+    The function `preview` also raises errors if a document cannot contain one of the steward's texts.
     """
     if request.jobs < 1:
         raise InputError(f"jobs: expected at least 1, found {request.jobs}. Nothing was spent.")
@@ -244,10 +250,10 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
 
 def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
-    """Raise the errors that `reserve` would raise for a named ledger. Raise BudgetError if the release needs a ledger and the
-    request names none.
+    """Raise the errors that `reserve` would raise for the named ledger. Also raise BudgetError if the release needs a ledger
+    and the request names none.
 
-    This check comes before the attempts on made-up rows, which may take minutes.
+    The program makes this check before it tries the release on made-up rows, which may take minutes.
     """
     if request.nobodys:
         return
@@ -264,8 +270,8 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
 
 
 def check_released(folder: Path) -> None:
-    """Raise InputError if an earlier release, from which a generator starts, does not pass `verify`. Somebody may have forged
-    it.
+    """Raise InputError if a generator starts from an earlier release that `verify` rejects, because the earlier release could
+    be a forgery.
     """
     from synthrelease.bundle.verify import verify_bundle
 
@@ -287,8 +293,8 @@ def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
 
 
 def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piece: PieceOfRegister | None = None) -> None:
-    """Charge the whole plan to the ledger before the first private byte is read. With `piece`, only this piece of the register
-    is charged.
+    """Charge the cost of the whole plan to the ledger, before the first private byte is read. If `piece` is given, only this
+    piece of the register is charged.
     """
     if request.nobodys:
         return
@@ -307,7 +313,9 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
-    """Return the facts about the release that the ledger stores, including the piece of a split register."""
+    """Return the facts about the release that the ledger stores. For a split register, they include the piece that the release
+    reads.
+    """
     scout = spec.options.scout
     run = ChargedRun(domain=spec.exact_domain, year=spec.year, cap=None if scout is None else scout.cap, key=spec.unit.key)
     if piece is None:
@@ -317,8 +325,8 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """Return the text that the ledger stores for a release: its title, the rows that are used of each person, and other
-    packages that take part.
+    """Return the description of a release that the ledger stores: its title, which rows of each person are used, and which
+    plug-in packages take part.
     """
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
     notes = [] if spec.unit.key is None else [f"persons by a key, {rows} of each"]
@@ -327,8 +335,9 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
-    """Return other ledgers beside the output, beside the private file and in the working folder. The function opens no
-    ledger."""
+    """Return the paths of other ledgers next to the output, next to the private file and in the working directory. No ledger is
+    opened.
+    """
     beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))
@@ -342,7 +351,9 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
 
 
 def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, places: Places) -> Published | None:
-    """Read the file, run the rounds and write the release. If anything fails, no private content leaves this function."""
+    """Read the private file, run the rounds and write the release. If a step fails, the error that leaves this function
+    contains nothing private.
+    """
     return after_the_charge(
         lambda: _released(checked, request, listener, places),
         lambda error: str(error) if request.nobodys else f"{error} {SPENT}",

@@ -1,9 +1,9 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
 The noisy sums describe a random sample of those rows of the file that the rules keep. Drawing the sample causes an error in
-addition to the noise. This error is treated as normal. Its variance is the variance for a sample from a population, times the
-share of the kept rows that were not drawn (theory 13.10, numbers of the file). Intervals for the exact values in the file also
-allow for the unknown position of each value in its bin (theory 13.11, values in bins).
+addition to the noise. This error is treated as normally distributed. Its variance is the variance of a sample from a
+population, times the share of the rows kept by the rules that were not drawn (theory 13.10, numbers of the file). Intervals for
+the exact values in the file also allow for the unknown position of each value in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Ratio:
     Attributes
     ----------
     numerator, denominator : values with their noise.
-    weights : (2, n_noises) weights with which each noise term enters the numerator and the denominator.
-    sampling : (2, 2) covariance matrix of the two sums that is due to drawing the rows. It is 0 if the ratio is about the drawn
-        rows alone.
+    weights : (2, n_noises) coefficients of each noise term in the numerator and in the denominator.
+    sampling : (2, 2) covariance matrix of the two sums under the random drawing of rows. It is 0 if the ratio describes only
+        the drawn rows.
     lowest, highest : smallest and largest possible ratio.
-    step : smallest difference between two possible numerators, or 1 for counts of rows.
+    step : smallest difference between two possible values of the numerator. It is 1 for counts of rows.
     clustered : whether two members of the same root may count in the two ratios of a comparison. The members of a root, such as
         the persons of a household, are drawn together.
     between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values numerator -
@@ -68,19 +68,20 @@ class Ratio:
 
     @property
     def estimate(self) -> float:
-        """The estimate, limited to the possible range, or NaN if the denominator is not positive."""
+        """The ratio, limited to its possible range, or NaN if the denominator is not positive."""
         return float(np.clip(self.quotient, self.lowest, self.highest))
 
     @property
     def standard_error(self) -> float:
-        """The standard error by the delta method, or NaN if the denominator is not positive."""
+        """The standard error of the ratio by the delta method, or NaN if the denominator is not positive."""
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return both ends of the interval. The interval is the whole possible range if the noise allows a denominator of 0.
+        """Return the lower and upper end of the confidence interval. The interval is the whole possible range if the noise
+        could explain a denominator of 0.
 
-        If the interval lies outside the possible range, its nearer end moves to the nearest possible ratio. So the interval is
-        never empty.
+        If the computed interval lies outside the possible range, the end that is closer to the range is moved to the closest
+        possible ratio. So the interval is never empty.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
@@ -98,19 +99,19 @@ class Ratio:
 
     @property
     def quotient(self) -> float:
-        """The ratio, not limited to the possible range, or NaN if the denominator is not positive."""
+        """The ratio without limits on its range, or NaN if the denominator is not positive."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return the ratio, with the variance between random groups of clusters as its sampling variance if this variance is
-        larger.
+        """Return a copy of the ratio whose sampling variance is the variance between random groups of clusters, if this
+        variance is larger than the present one.
 
         See theory 13.20, random groups of clusters.
 
         Parameters
         ----------
         cells : (n_cells, n_groups) noisy counts of rows.
-        numerator, denominator : (n_cells,) contribution of a row.
+        numerator, denominator : (n_cells,) contribution of one row of each cell to the numerator and to the denominator.
         """
         between = (numerator - self.quotient * denominator) @ cells
         drawn = _along(self.sampling, self.quotient)
@@ -123,7 +124,7 @@ class Ratio:
 
         Parameters
         ----------
-        width : half width of the interval for the noise at the estimate, with which the search begins.
+        width : the starting value of the search: half the width of the noise interval at the estimate.
         """
         ratio = self.quotient
         covariance = self._covariance
@@ -159,8 +160,8 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return the squared ratio of the t quantile to the normal quantile. This factor widens an interval if its variance is
-    estimated from few groups.
+    """Return (t quantile / normal quantile) squared. If a variance is estimated from few groups, it is multiplied by this
+    factor, so that the interval is wide enough.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -168,8 +169,8 @@ def _wider(degrees: int, confidence: float) -> float:
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator. A negative variance, which only a rounding error can cause,
-    becomes 0.
+    """Return the variance of numerator - ratio * denominator. A negative result, which only rounding errors can cause, is
+    replaced by 0.
     """
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
@@ -178,13 +179,14 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """The properties of the sample design that are needed for an answer.
+    """The properties of the sample design that are needed to answer a question.
 
     Attributes
     ----------
     reasons : the reasons why the answer has no interval for a population. The list is empty if the answer has such an interval.
     effect : the design effect, which is the variance divided by the variance of a simple random sample of the same size.
-    not_drawn : the share of the population that is not in the noisy tables, or 1 if the size of the population is not stated.
+    not_drawn : the share of the population whose rows are not in the noisy tables, or 1 if the size of the population is not
+        stated.
     groups : the column with the random groups of clusters, if the variance between these groups is used; otherwise empty.
     """
 
@@ -195,9 +197,9 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return the stated sample design for the columns of a question.
+        """Return the stated sample design, as it applies to the columns of a question.
 
-        Weights correct for unequal probabilities, so an answer with the design weight has an interval for the population.
+        Design weights correct for unequal sampling probabilities, so a weighted answer has an interval for the population.
         """
         names = {*question.met.columns, *filter(None, (question.column, *question.on))}
         survey, design = cls.of_columns(names, release, weighted=bool(question.weight)), release.design
@@ -210,7 +212,7 @@ class Sampling:
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
-        """Return the stated sample design for a question about these columns."""
+        """Return the stated sample design, as it applies to a question about these columns."""
         made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
@@ -231,7 +233,7 @@ class Sampling:
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:
-    """Return the nearest covariance matrix: negative eigenvalues, which noise can cause, are set to 0."""
+    """Return the nearest valid covariance matrix: negative eigenvalues, which noise can cause, are set to 0."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
@@ -247,11 +249,12 @@ def possible(covariance: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """The cells in which a question counts rows, or members in one slot.
+    """The cells in which a question counts rows, or counts the members at one position (the first members, or the second
+    members, ...).
 
     Attributes
     ----------
-    asked : the question; for members, the question about one slot, in the columns of wide rows.
+    asked : the question. For members, it is the question about the member at one position, and it names columns such as age_1.
     columns : columns of the cells, in the order of the release.
     counts : (n_cells,) True for cells that count.
     """
@@ -267,16 +270,17 @@ class Counted:
 
     @property
     def shape(self) -> list[int]:
-        """The number of bins of each column."""
+        """The number of bins of each of these columns."""
         return [len(column.labels) for column in self.columns]
 
 
 def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
-    """Return the parts whose results add up to a share, mean or median: the rows, or the members in each slot.
+    """Return the questions whose results add up to a share, mean or median: one question about rows, or one question for each
+    position of a member.
 
     Raises
     ------
-    InputError : when no noisy table shows which members exist.
+    InputError : if no noisy table shows which members exist.
     """
     slots = range(len(question.slots)) if question.slots else (None,)
     return [
@@ -288,14 +292,14 @@ def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
 def counted(
     tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None
 ) -> Counted:
-    """Return the table over the given columns, and a mask of the cells that count for a question.
+    """Return the table over the given columns, and a mask of the cells whose rows a question counts.
 
     Parameters
     ----------
     names : columns of the cells. For members, the table has one more column if this column is needed to show whether the member
         exists.
-    valued : columns in which a counted row or member must have a value.
-    slot : the index of the slot, from 0, or None for a question about rows.
+    valued : columns in which a row or member must have a value in order to be counted.
+    slot : the position of the member in its root (0 for the first member), or None for a question about rows.
     """
     needed, linked = set(names), tables.release.linked
     if linked is None or slot is None:
@@ -328,16 +332,17 @@ def _cells(tables: PublishedTables, question: Question, names: Iterable[str], va
 def of_roots(
     tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray
 ) -> np.ndarray:
-    """Let v be the vector of m statistics, each summed over the members of a root. Return an upper estimate of the (m, m) sum
-    over roots of v v'.
+    """Return an upper estimate of the (m, m) sum over roots of v v'. Here v is the vector of m statistics, each summed over the
+    members of a root.
 
-    For a question about rows, the result is the sum over rows. Products of two slots come from a table that contains both
-    slots. If no table contains both slots, the function bounds v w' + w v' by c v v' + w w' / c for some c > 0.
+    For a question about rows, the result is the sum over rows. Products of the statistics v and w of two members come from a
+    table with the columns of both members. If there is no such table, the function bounds v w' + w v' by c v v' + w w' / c for
+    some c > 0.
 
     Parameters
     ----------
     figures : for each part, the (m, n_cells) contribution of each cell to each statistic.
-    own_sums : (n_parts, m, m) the sum of v v' over the members of each slot alone.
+    own_sums : (n_parts, m, m) for each position, the sum of v v' over the members at this position.
     """
     own_sums = np.array([possible(matrix) for matrix in own_sums])
     total: np.ndarray = own_sums.sum(axis=0)
@@ -353,8 +358,8 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Let v and w be the statistics of two slots. Return the (m, m) sum of v w' + w v' over the roots, or None if no table
-    contains both slots.
+    """Return the (m, m) sum over roots of v w' + w v', where v and w are the statistics of the members at two positions. The
+    result is None if no table contains the columns of both members.
     """
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
@@ -384,17 +389,17 @@ _TIE = 1e-12  # Tolerance for rounding when a share is compared with the probabi
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Average:
-    """A share or mean over some rows, computed from a number for each cell.
+    """A share or mean over some rows. Each row contributes a number that depends on its cell.
 
     Attributes
     ----------
     file, population : the ratio of two noisy sums. The error of `file` includes drawing rows from the file, and the error of
         `population` includes drawing them from a population.
-    middle : the constant that was subtracted from the numbers of the cells.
+    middle : the constant that was subtracted from the number of each cell.
     squares : approximate sum of the squared contributions to the numerator. The sum is over the drawn rows or, for members,
         over the roots.
-    of_root : largest contribution of a record to the denominator: 1 for rows, and the largest number of members of a root for
-        members.
+    of_root : largest contribution of a record to the denominator: 1 if rows are counted, or the largest number of members of a
+        root if members are counted.
     own : the same average, computed with other weights within the limits of the weight classes, or empty if every row has the
         representative weight of its class, or if a class has no known limits.
     """
@@ -415,8 +420,8 @@ class Average:
         return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
-        """Return the ends of the interval for the file and of the interval for the population. The interval for the population
-        always contains the interval for the file.
+        """Return two confidence intervals: one for the rows of the file, and one for the population. The interval for the
+        population always contains the interval for the file.
         """
         low, high = (end + self.middle for end in self.file.interval(level))
         population_low, population_high = (end + self.middle for end in self.population.interval(level))
@@ -434,9 +439,10 @@ def term_in(tables: PublishedTables, question: Question, label: str, averages: l
 
 
 def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """Yield the label and the averages of each group of a question: all rows, the bins of `by`, or two groups.
+    """Yield the label and the averages of each group of a question. The groups are the bins of `by`, or the two groups of a
+    comparison, or all rows together.
 
-    For members, each average covers the members in all slots.
+    For members, each average covers all members.
     """
     ranges, parts, survey = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
     labels, bins = _bins(tables, question, parts)
@@ -461,11 +467,11 @@ def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, l
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """The values of the rows of each cell in an average.
+    """The numbers that the rows of each cell contribute to an average.
 
     Attributes
     ----------
-    values : for each part, (n_cells,) numbers minus `middle`.
+    values : for each part, the (n_cells,) number of a row in each cell, minus `middle`.
     low, high : the smallest and largest possible number.
     weightings : for each part, (n_cells,) weights of the rows. The representative weights of the classes come first, then other
         possible weights (`_weightings`).
@@ -481,7 +487,7 @@ class _Figure:
 def _weightings(
     tables: PublishedTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return the possible weights of the rows in each cell for an average.
+    """Return the sets of weights, one weight for each cell, that must be considered for an average.
 
     Weights lie between the limits of their classes. For some number t, the average of a value v is smallest if every row with v
     > t has the smallest weight of its class, and every other row has the largest weight. The average is largest in the opposite
@@ -512,7 +518,7 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the averages over some rows, or an empty list if the rules allow none of these rows.
+    """Return the averages over some rows, or an empty list if the plausibility rules exclude all of these rows.
 
     Parameters
     ----------
@@ -587,8 +593,8 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
     Parameters
     ----------
-    simple : covariance matrix of the two sums over simple random samples of equal size; `sampling` is the matrix over samples
-        drawn with these weights.
+    simple : covariance matrix of the two sums for simple random samples of the same size. `sampling` is this matrix for samples
+        with these weights.
     """
     along = np.array([1.0, -ratio.quotient])
     by_weights = float(along @ sampling @ along)
@@ -596,10 +602,10 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
-    """Yield the share of each bin of a column among all rows. The result is the same as from `groups`, but each bin takes
-    constant time.
+    """Yield the share of all rows that each bin of a column contains. The result is the same as from `groups`, but the time for
+    each bin is constant.
 
-    Cells with equal noise are treated together. The number n of all rows has no noise.
+    Cells with equal noise are processed together. The total number n of rows has no noise.
     """
     n, every = float(tables.release.n_rows), Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
@@ -645,13 +651,13 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the variance if roots are drawn, divided by the variance if the same number of members is drawn individually, for
-    answers without weights. The result is at least 1, and at most the number of members of a root times the ratio of the
-    largest to the smallest weight.
+    """Return the design effect of drawing roots, for answers without weights: the variance if roots are drawn, divided by the
+    variance if the same number of members is drawn individually. The result is at least 1. It is at most the number of members
+    of a root times the ratio of the largest to the smallest weight.
 
     Parameters
     ----------
-    size : the sum of squared weights over n_rows members.
+    size : the sum of the squared weights of all n_rows members.
     """
     if largest == 1:
         return 1.0
@@ -662,7 +668,7 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, float]]:
-    """Return the smallest and the largest value that each average can have (`_figures`)."""
+    """Return the smallest and the largest possible value of each average (`_figures`)."""
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
@@ -691,8 +697,8 @@ def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
 
 
 def _numbers(column: PublishedColumn) -> list[np.ndarray]:
-    """Return the (n_present,) representative values of bins, followed by the lowest and highest value of each bin if these
-    differ and are known.
+    """Return the (n_present,) representative values of the bins. If the lowest and highest values of the bins are known and
+    differ, these two arrays follow.
     """
     ends = column.value_limits
     if tells_values(column) or not np.isfinite(ends).all():
@@ -711,8 +717,8 @@ def _share(tables: PublishedTables, question: Question, shares: list[Average], l
 
 
 def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Add to a term the number of persons that the counted rows represent, and return the term (theory 13.18, weighted
-    answers).
+    """Return a copy of a term that also contains the estimated number of persons whom the counted rows represent (theory 13.18,
+    weighted answers).
 
     The number is computed as in `counted_rows`, but from sums of weights. If clusters are declared, there is no interval for a
     population, because the sizes of clusters would cause another error.
@@ -742,18 +748,18 @@ def _with_weighted_count(tables: PublishedTables, question: Question, share: Ave
 
 
 def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
-    """Return the number of rows that a share counts, as a term without the share."""
+    """Return a term that contains the number of rows that a share counts, but not the share itself."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Estimate the number of rows (or members) of the file that a share counts, among those that the rules keep. Return this
-    number with its interval (theory 13.10, numbers of the file, (b)).
+    """Estimate how many rows (or members) of the file a share counts, among those that the rules keep. Return this number with
+    its interval (theory 13.10, numbers of the file, (b)).
 
-    The noisy count is Y of n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy number
-    of rows and Z is its noise. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y comes from
-    the noise and from drawing the rows. The noise Z has a known distribution.
+    Y is the noisy count among n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy
+    number of rows and Z is the noise in T. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y
+    comes from the noise and from drawing the rows. The noise Z has a known distribution.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -767,8 +773,8 @@ def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple
 
 
 def nearest_row(counted: float) -> int:
-    """Return the nearest whole number of rows. Halves are rounded to the even number. A number counts as a half if it agrees
-    with a half to six decimals.
+    """Return the nearest whole number of rows. Halves are rounded to the nearest even number. A number is treated as a half if
+    it equals a half when rounded to six decimals.
 
     So ask.html and this program give the same number, although the two programs add terms in a different order.
     """
@@ -776,16 +782,17 @@ def nearest_row(counted: float) -> int:
 
 
 def count_error(tables: PublishedTables, share: Average) -> float:
-    """Return the standard error of the number of rows that a share counts, which is due to the noise and to drawing the
-    rows.
+    """Return the standard error of the number of rows that a share counts. The error comes from the noise and from the drawing
+    of rows.
     """
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return three parts of the error of a count: the number of rows that the rules keep divided by the number of drawn rows,
-    the weights of the noise terms, and the variance that is due to drawing the rows.
+    """Return three quantities that determine the error of a count. The first is the number of rows that the rules keep, divided
+    by the number of drawn rows. The other two are the coefficients of the noise terms and the variance due to the drawing of
+    rows.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
@@ -818,8 +825,8 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the bin that contains a quantile, and the first and the last bin of its interval (theory 13.11, values in bins,
-    (b)).
+    """Return the bin that contains a quantile, with the first and the last bin of the confidence interval (theory 13.11, values
+    in bins, (b)).
 
     shares : the shares of rows in the first 1, 2, ... bins.
     part : the probability of the quantile; 0.5 for the median.
@@ -857,7 +864,7 @@ def _ends(share: Average, level: float, part: float) -> Ends:
 
 
 def term_of(name: str, group: str, unit: str, average: Average, ends: Ends) -> Term:
-    """Return a share, mean or slope as a term with its standard errors and its interval."""
+    """Return a share, mean or slope as a term that includes its standard errors and its confidence intervals."""
     return Term(
         name=name,
         group=group,

@@ -46,7 +46,9 @@ EMPTY = "the group may have no row in the file"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and bounds on the answer in the file. If there are no bounds, `note` gives the reason."""
+    """An answer in the released table, with bounds on the same answer in the file. If there are no bounds, `note` gives the
+    reason.
+    """
 
     answer: float
     low: float
@@ -54,13 +56,13 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Return the range of a difference between two answers. The errors of the two answers add up."""
+        """Return the range of this answer minus another answer. The errors of the two answers add up."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return the number of released rows in some cells, and bounds on the corresponding number in the file.
+    """Return how many released rows are in the counted cells, with bounds on the corresponding number in the file.
 
     Parameters
     ----------
@@ -79,14 +81,15 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
 def ratio_range(
     facts: Facts, figure: np.ndarray, size: np.ndarray, undrawn: int = 0, ends: Sequence[np.ndarray] | None = None
 ) -> Range:
-    """Return the released share or mean over the rows in a group, and bounds on it in the file.
+    """Return a share or mean over the released rows of a group, with bounds on the same share or mean in the file.
 
     Parameters
     ----------
     figure : (n_cells,) weight of each cell, or 0 where `size` is 0.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
     undrawn : the largest possible number of rows that the rules keep but the release did not use.
-    ends : the lowest and the highest value of the rows of each cell, if these values may differ from the weight in `figure`.
+    ends : two (n_cells,) arrays with the lowest and the highest value of a row in each cell, if these values may differ from
+        the weights in `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -122,8 +125,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return the largest possible share or mean after at most `undrawn` rows, with values of at most `largest`, are added to at
-    least `rows` rows.
+    """Return the largest possible share or mean after rows are added: at most `undrawn` rows, each with a value of at most
+    `largest`, are added to at least `rows` rows.
 
     Parameters
     ----------
@@ -133,15 +136,17 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """Return the range of a share or mean over all members, computed from the ranges for the first members, the second members,
-    and so on (the slots).
+    """Return the range of a share or mean over all members. It is computed from separate ranges for the first members, the
+    second members, and so on.
 
-    The answer for all members is the mean of the answers for the slots, weighted by the number of members in each slot. The
-    bounds are the extremes over all possible weights (theory 13.16, bounds of members).
+    The answer for all members is a weighted mean of the answers for the first members, the second members, and so on. The
+    weights are the numbers of these members. The bounds are the extremes over all possible weights (theory 13.16, bounds of
+    members).
 
     Parameters
     ----------
-    members : for each slot, the range of the number of counted members. At least one slot has such members in the release.
+    members : for each position, the range of the number of counted members at this position. In the release, at least one of
+        these numbers is above 0.
     """
     weights = [slot.answer for slot in members]
     answer = sum(slot_range.answer * weight for slot_range, weight in zip(of_slots, weights, strict=True)) / sum(weights)
@@ -150,9 +155,10 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
 
 
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
-    """Return the largest weighted mean of values whose weights lie within their ranges.
+    """Return the largest possible weighted mean of values, if each weight may have any value in its range.
 
-    The largest values get the largest weights in their ranges, and all other values get the smallest weights in their ranges.
+    The maximum is reached if the largest values get the largest weights in their ranges, and all other values get the smallest
+    weights.
     """
     order, means = sorted(range(len(values)), key=lambda slot: -values[slot]), []
     for highest in range(len(order) + 1):
@@ -169,7 +175,7 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A released answer, with bounds on the answer of the file.
+    """An answer in the released table, with bounds on the same answer in the file.
 
     Attributes
     ----------
@@ -179,13 +185,13 @@ class Bound:
     low, high : bounds on the answer in the file, at the stated confidence. For a mean, they bound the mean of the exact values.
         The bounds for all queries on the release hold at once.
     unit : "rows", "" for shares, the column's unit for means.
-    confidence : the probability, given the released table, that all limits behind the bounds hold.
+    confidence : the probability, given the released table, that all limits from which the bounds follow are true.
     acceptance : the lower bound that the caller gave for the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
     about : a description of the rows of the file to which the bounds apply.
-    way : how the number of these rows is published: "whole" (all rows of the file), "exact" (published exactly), "counted"
-        (published with noise) or "stated" (the publisher gave a lower bound).
-    more : the largest possible number of these rows that the release did not use.
+    way : how the release states the number of these rows: "whole" (all rows of the file), "exact" (published exactly),
+        "counted" (published with noise) or "stated" (the publisher gave a lower bound).
+    more : an upper limit on how many of these rows the release did not use.
     binned_low, binned_high : bounds on the mean of representative values, or None if representative values equal the exact
         values.
     note : the reason why there is no bound, or empty if there is a bound.
@@ -221,7 +227,7 @@ class Bound:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """For a count, the lowest and highest possible share among the rows that the rules keep.
+        """For a count, the lowest and the highest possible value of the corresponding share among the rows that the rules keep.
 
         A row that the release did not use changes a count by 0 or 1, and a difference by -1, 0 or 1.
         """
@@ -265,14 +271,14 @@ def _of_the_file(bound: Bound) -> str:
 
 
 def value(bound: Bound, number: float) -> str:
-    """Return a share or mean as text, with the unit of the bound."""
+    """Format a share or mean, with the unit of the bound."""
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
-    """Return a sentence on the limit of a criterion's true error."""
+    """Return a sentence that states the limit on the true error of a criterion."""
     score = limit.score
     if math.isinf(limit.limit):
         return (
@@ -337,8 +343,8 @@ def bound(
 
     Raises
     ------
-    InputError : when the query cannot be read, divides a bin or matches no row, or when no criterion value of the release
-        bounds errors.
+    InputError : if the query cannot be read, divides a bin or matches no row, or if no criterion value of the release gives a
+        bound on errors.
 
     Examples
     --------
@@ -388,7 +394,7 @@ def bound(
 
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
-    """Return the query that answers a question in the grammar of `estimate`."""
+    """Return the query that has the same answer as a question in the grammar of `estimate`."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: only `synthrelease estimate` answers this question. `bound` answers 'share "
@@ -400,13 +406,13 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return the query for the share or mean in a question. The query covers the rows that meet `where` and are in the given
+    """Return the query for the share or mean in a question. The query covers the rows that meet `where` and belong to the given
     group of the question.
 
     Parameters
     ----------
     number : the index of the group in `question.groups`, or None for a query over all rows.
-    slot : the index of the slot, from 0, if the question is about the member in this slot.
+    slot : the position of a member (0 for the first), if the question is about the members at this position.
     """
     group = None if number is None else question.groups[number]
     rows = parse_condition(both_of(*(part.text for part in (group, question.where) if part)), knowledge.release)
@@ -416,8 +422,8 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members: the mean of the answers for the slots, weighted by the number of members in each
-    slot.
+    """A share or mean over all members: the weighted mean of the answers for the first members, the second members,
+    and so on.
     """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
@@ -426,12 +432,12 @@ class _OfMembers:
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
-        """Return the range of the answer in the file, by exact values."""
+        """Return the range of the answer in the file, computed from exact values."""
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins. The result is None for a share, or if representative values equal
-        the exact values.
+        """Return the range of the answer in the file, computed from representative values of bins. The result is None for a
+        share, or if the representative values equal the exact values.
         """
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
@@ -453,8 +459,8 @@ class _OfMembers:
 
 
 class _Contrast:
-    """Two shares or means over different rows. Each of the two answers has a range, and the errors of the two answers add
-    up.
+    """The difference between two shares or means over different rows. Each of the two answers has a range, and the errors of
+    the two answers add up.
     """
 
     def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
@@ -472,8 +478,9 @@ class _Contrast:
 
 
 class _Measure:
-    """One count, share or mean, or the difference of two such answers. With `slot`, the answer is over the members in this
-    slot, counted from 0."""
+    """One count, share or mean, or the difference of two such answers. If `slot` is given, the answer covers only the members
+    at this position (0 for the first).
+    """
 
     def __init__(
         self, known: Knowledge, mean: str | None, given: Condition, query: Condition, minus: Condition | None, slot: int | None
@@ -492,12 +499,12 @@ class _Measure:
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        """Return the range of the answer in the file, by exact values."""
+        """Return the range of the answer in the file, computed from exact values."""
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Return the range by representative values of bins. The result is None without a mean, or if representative values
-        equal the exact values.
+        """Return the range of the answer in the file, computed from representative values of bins. The result is None if the
+        answer is not a mean, or if the representative values equal the exact values.
         """
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
@@ -511,7 +518,7 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """Return the range of the number of members in the slot over which a share or mean is computed."""
+        """Return the range of the number of members at this position over whom a share or mean is computed."""
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
@@ -572,7 +579,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range, which is the answer if the release has no member that the question counts."""
+        """Return the whole possible range. This is the answer if the release contains no member that the question counts."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -580,7 +587,7 @@ class _Measure:
         return Range(answer=low, low=low, high=high)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """Return an (n_combinations,) mask of the combinations in which the averaged column has a value."""
+        """Return an (n_combinations,) mask of the combinations of bins in which the averaged column has a value."""
         column = self.release.by_name[str(self.mean)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 

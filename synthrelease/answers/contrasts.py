@@ -26,8 +26,8 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares. If the denominator of a ratio may be 0, the ratio has no
-    estimate and no interval.
+    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if its denominator may
+    be 0.
     """
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
@@ -43,7 +43,7 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
-    """Return the difference of two means, by representative values and by exact values.
+    """Return the difference of two means, computed once from representative values and once from exact values.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians or other quantiles. Each of the two medians' intervals has half of the risk, so that
-    both intervals hold at once.
+    """Return the difference of two medians or other quantiles. The risk is split in half between the intervals of the two
+    medians, so that both intervals hold at the same time.
     """
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
@@ -102,8 +102,8 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 
 
 def _both(first: Average, second: Average, level: float, scale: Callable[[float], float] | None) -> tuple[Interval, Interval]:
-    """Return the intervals of a contrast for the file and for a population, or NaN if there is no information about one of the
-    groups.
+    """Return two intervals of a contrast: one for the file and one for a population. Both are NaN if nothing is known about one
+    of the groups.
     """
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
@@ -119,8 +119,8 @@ def _both(first: Average, second: Average, level: float, scale: Callable[[float]
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """Return the intervals of a group for the file and for a population. On the original scale, the intervals are not limited
-    to the possible range.
+    """Return two intervals of a group: one for the file and one for a population. On the original scale, the intervals are not
+    limited to the possible range of the answer.
 
     An estimate that is limited to its possible range is biased, because the limit cuts the noise on one side. So a difference
     of two limited estimates would be biased, too.
@@ -142,8 +142,8 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return the difference of two numbers, with its interval. For shares, an infinite end of the interval means a share of 0
-    or 1.
+    """Return the difference of two numbers, with its confidence interval. For shares, an infinite end of the interval means a
+    share of 0 or 1.
     """
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
@@ -164,8 +164,8 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return the correlation that common noise causes between two quotients, to first order. The two groups have no common
-    rows.
+    """Return, to first order, the correlation between two quotients that is due to their common noise. The two groups have no
+    rows in common.
 
     But members of the two groups may have the same root, such as one household. If this root is drawn, the quotients of both
     groups change. In the worst case, the two changes have opposite signs.
@@ -175,7 +175,7 @@ def _correlation(first: Ratio, second: Ratio) -> float:
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two quotients. The covariance is 0 for two releases, because their noise and their samples are
+    """Return the covariance of two quotients. It is 0 for quotients of two releases, because their noise and their samples are
     independent.
     """
     if first.noises is not second.noises:
@@ -189,7 +189,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the part of the variance of a quotient that is due to drawing the rows."""
+    """Return the part of a quotient's variance that comes from the random drawing of rows."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

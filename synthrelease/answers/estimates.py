@@ -89,9 +89,9 @@ def estimate(
           difference of means and medians (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
-    confidence : the confidence of each interval alone, at least 0.5 and below 1. For each interval, consider the event that a
-        table is released and the interval misses its true value. Its probability, over all noise and the drawing of rows, is at
-        most 1 - confidence (theory 13.10, numbers of the file).
+    confidence : the confidence of each interval separately, at least 0.5 and below 1. For each interval, consider the event
+        that a table is released and the interval misses its true value. Its probability, over all noise and the drawing of
+        rows, is at most 1 - confidence (theory 13.10, numbers of the file).
     together : if True, all intervals for the file hold at once with this confidence, and all intervals for a population do so,
         too. The intervals are then wider (Bonferroni).
 
@@ -124,11 +124,11 @@ def answered(
     among: int = 1,
     as_first: bool = False,
 ) -> Estimate:
-    """Return the answer of `estimate`. The further parameters are for `verify` and for lists of questions.
+    """Return the answer of `estimate`. This function has additional parameters, which `verify` and lists of questions use.
 
     Parameters
     ----------
-    among : number of intervals among which the risk is divided, including the intervals of this answer.
+    among : the total number of intervals among which the risk of an error is divided, including the intervals of this answer.
     as_first : whether to answer as version 1.0.0 did, for `verify`. Then numbers that are not estimable are shown, every answer
         has an interval for a population, and a table is used only if it has all columns that a condition names.
     """
@@ -192,7 +192,7 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that says how rows are weighted, or an empty string if the release has no design weight."""
+    """Return a sentence that explains how rows are weighted, or an empty string if the release has no design weight."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
@@ -225,8 +225,8 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return how many intervals for the file an answer has. A share has a second interval for its number of rows. A mean of
-    bins has two intervals.
+    """Return the number of intervals for the file in an answer. A share has a second interval for its number of rows, and a
+    mean of binned values has two intervals.
     """
     if question.kind == "slope":
         return len(question.on)
@@ -239,7 +239,7 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
 
 
 def _compared(tables: PublishedTables, question: Question, groups: list[tuple[str, list[Average]]], level: float) -> list[Term]:
-    """Return the contrasts of two groups."""
+    """Return the difference (and, for shares, the ratios) between the two groups of a question."""
     first, second = ((tables, question, label, averages) for label, averages in groups)
     return _against(first, second, level)
 
@@ -249,7 +249,7 @@ _Side = tuple[PublishedTables, Question, str, list[Average]]
 
 
 def _against(first: _Side, second: _Side, level: float) -> list[Term]:
-    """Return the contrasts of two groups, which may be of different releases."""
+    """Return the difference (and, for shares, the ratios) between two groups. The groups may come from different releases."""
     tables, question, _, averages = first
     others = second[-1]
     if not question.column:
@@ -262,7 +262,7 @@ def _against(first: _Side, second: _Side, level: float) -> list[Term]:
 
 
 def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[list[Term], bool]:
-    """Return the slope of each column, and whether the variances around the line may differ between rows."""
+    """Return the slope of each column, and whether the computed errors allow the residual variance to differ between rows."""
     from synthrelease.answers.slopes import slopes
 
     regression, published = slopes(tables, question), tables.release
@@ -278,8 +278,8 @@ def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that says how an answer uses representative values, or an empty string if these equal the
-    exact values.
+    """Return a sentence that explains how an answer uses the representative values of bins, or an empty string if these equal
+    the exact values.
     """
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
@@ -332,8 +332,8 @@ _COVERED = ("share ", "mean ")
 
 @dataclass(frozen=True, kw_only=True)
 class StatedChange:
-    """The later number minus the earlier number, with an interval. This interval has the same confidence as the intervals of
-    the two numbers.
+    """The later number minus the earlier number, with a confidence interval. The interval has the same confidence as the
+    intervals of the two numbers.
 
     Attributes
     ----------
@@ -353,8 +353,8 @@ class StatedChange:
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Return the change between two stated estimates. The result is None without an interval, for other kinds of questions, or
-    for different units.
+    """Return the change between two stated estimates. The result is None if one of them has no interval, if the question is of
+    another kind, or if the units differ.
     """
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
@@ -367,8 +367,8 @@ def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstima
 
 
 def _interval(part: IntendedEstimatePart) -> Interval | None:
-    """Return the low end, the estimate and the high end of a stated estimate. The result is None without an estimate or
-    interval.
+    """Return the lower end, the estimate and the upper end of a stated estimate. The result is None if there is no estimate or
+    no interval.
     """
     low, high = (part.low, part.high) if part.binned_low is None else (part.binned_low, part.binned_high)
     if part.ratios or not part.question.startswith(_COVERED) or None in (part.estimate, low, high):
@@ -403,7 +403,7 @@ LEVEL = "Level: the mean over the years, weighted by the number of released rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """A question that was read for one release, and the averages of each group of this question."""
+    """The reading of a question for one release, with the averages of each group in the question."""
 
     name: str
     tables: PublishedTables
@@ -424,7 +424,7 @@ def trend(
     releases : at least two releases (loaded releases or their folders), from the earliest to the latest.
     question : a question as in `estimate`. Slopes and comparisons of two groups are not possible.
     confidence : confidence of each interval on its own.
-    together : whether the intervals of all years, changes and levels hold at once.
+    together : if True, the intervals of all years, changes and levels hold at the same time with this confidence.
 
     Returns
     -------
@@ -433,7 +433,7 @@ def trend(
 
     Raises
     ------
-    InputError : in the cases of `estimate`, with the name of the release in the message. Also if two releases have the same
+    InputError : in the cases in which `estimate` raises it; the message names the release. Also if two releases have the same
         name or the same noise, or if the question has different meanings because the bins or units differ.
     """
     years = [_year(release, question) for release in releases]
@@ -515,7 +515,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
 
 
 def _of_year(name: str, read: Callable[[], T]) -> T:
-    """Return the result for a year.
+    """Call `read`. If it raises an error, add the name of the year to the message.
 
     Raises
     ------
@@ -529,12 +529,14 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases have the same noisy tables, so that the second release adds no information."""
+    """Return whether two releases have the same noisy tables. The second release then adds no information."""
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
 def _name(folder: Path) -> str:
-    """Return the year of a release in a plan over years; otherwise return the name of the release's folder."""
+    """Return the year of a release that belongs to a multi-year plan; otherwise return the name of the folder of the
+    release.
+    """
     try:
         series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
@@ -552,11 +554,11 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence of each interval, after the risk is divided.
+    """Return the confidence that each interval needs after the risk is divided among all intervals.
 
     Parameters
     ----------
-    among : number of intervals among which the risk is divided.
+    among : the number of intervals among which the risk is divided.
     """
     lost = sum(1 - confidence - year.tables.kept.spare(confidence) for year in years)
     risk = 1 - confidence - lost
@@ -569,7 +571,7 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
-    """Return the change of a group from the earlier to the later year."""
+    """Return the change of the answer for one group from the earlier to the later year."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
     later, earlier = ((year.tables, year.asked, label, year.found[label]) for year in (later_year, earlier_year))
     term = _against(later, earlier, level)[0]
@@ -577,7 +579,7 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
-    """Return the weighted mean of a group over the years. Means use representative values of bins."""
+    """Return the weighted mean over the years of the answer for one group. Means use the representative values of bins."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     n_rows = sum(year.tables.release.n_rows for year in years)
@@ -602,8 +604,8 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the interval of a weighted mean of independent numbers. The distances from the estimate to the ends are combined
-    like standard errors.
+    """Return the confidence interval of a weighted mean of independent numbers. The distances from the estimate to the ends of
+    the intervals are combined like standard errors.
     """
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))

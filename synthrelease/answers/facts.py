@@ -1,5 +1,5 @@
-"""Turn what a release states about sums over rows into linear constraints, and find the smallest and the largest answer that
-these constraints allow.
+"""Convert the statements of a release about sums over rows into linear constraints, and find the smallest and the largest
+answer that these constraints allow.
 
 The variables of the linear program are the counts of the rows that the release used.
 """
@@ -32,7 +32,8 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """The facts about the counts R (n_cells,) of the rows that a release used, as linear constraints.
+    """Linear constraints on the counts R (n_cells,) of the rows that a release used. They contain everything that the release
+    states about these counts.
 
     A cell is a combination of bins of some columns, or several combinations that the query treats alike.
 
@@ -42,8 +43,8 @@ class Facts:
     synthetic : (n_cells,) counts of the released table; R has as many rows.
     representative : (n_cells,) for each cell, the index of one of its combinations of bins. In this index, the last column
         varies fastest.
-    kept : (n_cells,) False for cells whose rows all break a plausibility rule.
-    low, high : (n_cells,) limits low <= R <= high.
+    kept : (n_cells,) False for a cell if every row in this cell would break a plausibility rule.
+    low, high : (n_cells,) lower and upper limits on the counts: low <= R <= high.
     rows : (n_rows, n_cells) sparse matrix of the constraints rows @ R <= most. R <= row_limits.
     """
 
@@ -63,8 +64,8 @@ class Facts:
 
 
 class Knowledge:
-    """The limits that follow from a release. With the stated confidence, all these limits hold at the same time, for all
-    queries.
+    """The limits on errors that follow from a release. With the stated confidence, all these limits are true at the same time,
+    for all queries.
     """
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
@@ -87,7 +88,7 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """Return, for each criterion with a finite limit, the error that the criterion bounds."""
+        """Return, for each criterion with a finite limit, the error that this criterion limits."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -95,12 +96,13 @@ class Knowledge:
         return tuple(error for error in errors if error is not None)
 
     def errors_of(self, kind: type[Error]) -> tuple[Error, ...]:
-        """Return the errors of one kind."""
+        """Return the limited errors of one type, such as errors of means."""
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return (n_bins,) masks of the released bins in each group of a column; one mask for each bin if the column has no
-        groups."""
+        """Return one (n_bins,) mask of released bins for each group of a column, or one mask for each bin if the column has no
+        groups.
+        """
         if (groups := self.release.groups.get(name)) is None:
             return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
         return tuple(np.array(group.inside) for group in groups)
@@ -149,7 +151,9 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Return the multipliers of the constraints, the multiplier of the total, and the maximising table."""
+    """Return the multipliers of the constraints, the multiplier of the total number of rows, and the table for which the
+    expression is largest.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
@@ -188,14 +192,14 @@ wider, but still valid.
 def build_facts(
     knowledge: Knowledge, columns: Iterable[str], masks: Sequence[np.ndarray], keep: str | None = None, *, means: bool = True
 ) -> Facts:
-    """Return all facts about the cells of a table over some columns.
+    """Return the facts about the cells of a table over some columns, as linear constraints.
 
     Parameters
     ----------
     masks : boolean arrays over the combinations of bins of these columns. In large tables, cells with the same values of
         all conditions are merged.
-    keep : a column whose bins are never merged, because its mean is computed.
-    means : whether to use the criteria on conditional means.
+    keep : a column whose bins are never merged, because the query asks for its mean.
+    means : whether to include the constraints from criteria on conditional means.
     """
     builder = _Builder(knowledge, columns, masks, keep)
     builder.add_cells()
@@ -242,8 +246,8 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """The (n_cells,) numbers of a column whose mean is computed: the representative value for rows of S, and the lowest and the
-    highest value for rows of R.
+    """The (n_cells,) numbers of a column whose mean is computed. Rows of the released table S have the representative value of
+    their bin. Rows of R have a value between the lowest and the highest value of their bin.
     """
 
     number: np.ndarray
@@ -252,7 +256,7 @@ class _Numbers:
 
 
 class _Builder:
-    """Collects facts: limits on cells, and constraints "weights . R <= limit"."""
+    """Collect facts in the form of limits on cells and of constraints "weights . R <= limit"."""
 
     def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
         self.knowledge, self.n = knowledge, knowledge.n
@@ -304,14 +308,14 @@ class _Builder:
         return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
 
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        """Return the sums of an array over the bins of these axes, for the cells of the program."""
+        """Return the sums of an array over the bins of these axes, one sum for each cell of the linear program."""
         for position, axis in enumerate(axes):
             fine = with_merged_bins(np.asarray(fine, dtype=float), position, self.into[axis], self.sizes[axis])
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Add the limits of single cells. These limits come from the errors of the cells, and from the cells that the rules
-        exclude in the file.
+        """Add limits on single cells. They follow from the known errors of the cells, and from the rules that exclude cells in
+        the file.
         """
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
@@ -325,7 +329,9 @@ class _Builder:
         self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
-        """Add limits on the cells of tables of fewer columns, smallest tables first, while the program is small enough."""
+        """Add limits on the cells of tables with fewer columns, starting with the smallest tables, until the linear program
+        becomes too large.
+        """
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
             for lowest, highest in self._limits_of(axes):
@@ -352,7 +358,9 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """Add limits on the number of rows in the first 1, 2, ... bins of a measured ordered column, if no bin is split."""
+        """Add limits on the number of rows in the first 1, 2, ... bins of an ordered column that was measured. Nothing is added
+        if a bin is split.
+        """
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
             if limits is None:
@@ -378,7 +386,9 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Add limits on weighted sums over some of these columns, if merged bins have equal weights."""
+        """Add limits on weighted sums over some of these columns. A sum is used only if bins that were merged have equal
+        weights.
+        """
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
@@ -394,7 +404,8 @@ class _Builder:
                 self._add_sum(merged[cells], most + 1e-9 * self.n)  # the rounding of the sums is added
 
     def add_mean(self, error: MeanError) -> None:
-        """Add limits on the conditional means of these columns, if the bins of the averaged column are not merged.
+        """Add limits on the conditional means of these columns. A criterion is used only if the bins of the averaged column are
+        not merged.
 
         The means are over the rows with a value in the averaged column. Groups of missing values are left out.
         """
@@ -425,7 +436,7 @@ class _Builder:
         return self.smallest[name, averaged]
 
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
-        """Add limits on the mean of a group that has at least `smallest` rows in R.
+        """Add limits on the mean of a group. R contains at least `smallest` rows of the group.
 
         If a group has fewer than m rows, the criterion adds rows with the value w, the middle of its range, until there are m
         rows. Let mu be the mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at

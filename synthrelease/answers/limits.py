@@ -110,29 +110,29 @@ class KeptRows:
 
     @property
     def known(self) -> bool:
-        """Whether K is published exactly."""
+        """Whether the release publishes K exactly."""
         return self.way in ("exact", "whole")
 
     @property
     def shortfall(self) -> float:
-        """An upper bound on the probability that the rules kept fewer rows than the release used. Public rows were added in
-        that case.
+        """An upper bound on the probability that the rules kept fewer rows than the release used. In this case, public rows
+        were added.
         """
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
     def left_out(self) -> float:
-        """The share of the K rows that the criterion values do not cover. If only a lower bound on K is stated, this is the
-        largest possible share.
+        """The share of the K rows that the criterion values do not describe. If the release states only a lower bound on K,
+        this is the largest possible share.
         """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk (1 - confidence) that remains after the probability of a shortfall is subtracted.
+        """Return the risk that remains: 1 - confidence minus the probability of a shortfall.
 
         Raises
         ------
-        InputError : when no risk remains.
+        InputError : if the remaining risk is not positive.
         """
         spare = 1 - confidence - self.shortfall
         if spare > 1e-9:
@@ -143,15 +143,17 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """Return limits on K, which are wrong with probability at most `risk` in addition to the shortfall."""
+        """Return a lower and an upper limit on K. The probability that a limit is wrong is at most `risk`, plus the probability
+        of a shortfall.
+        """
         if self.scale is None:
             return self.number, self.most
         reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return an upper limit on how many of the K rows were not drawn. The limit is wrong with probability at
-        most `risk`.
+        """Return an upper limit on the number of the K rows that were not drawn. The limit is wrong with probability at most
+        `risk`.
         """
         if self.scale is None:
             return self.most - self.drawn
@@ -221,9 +223,10 @@ class MeasuredLimits:
     Attributes
     ----------
     measurements : the noisy tables on the released bins.
-    risk : upper bound on the probability, over all noise of the run, that a table is released and one of the limits is wrong.
-    each : the share of the risk that each sum gets.
-    n_sums : number of sums.
+    risk : upper bound on the probability, over all noise in the run, that a table is released and at least one of the limits is
+        wrong.
+    each : the risk for each sum. The risk is divided equally among the sums.
+    n_sums : the number of sums that have limits.
     """
 
     release: PublishedRelease
@@ -234,8 +237,8 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Return the limits, or None if no tables are published, or if the number of measurements before the release had no
-        limit.
+        """Return the limits, or None if the release publishes no noisy tables, or if nothing limits the number of measurements
+        before the release.
 
         Parameters
         ----------
@@ -290,7 +293,7 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield the upper and the lower limit of every measured sum of products."""
+        """Yield, for every measured sum of scores, its upper and its lower limit as constraints."""
         from synthrelease.generators.measured_noise import entry_limit  # few readers need sums
 
         for measured in self.measurements.sums:
@@ -336,8 +339,8 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the noisy counts over some columns of a measured table, summed over its other columns, and the number of noisy
-    counts in each sum.
+    """Sum the noisy counts of a measured table over all columns except the given ones. Return these sums, and the number of
+    noisy counts that each sum contains.
     """
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
@@ -350,8 +353,9 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Return the number of sums with limits: the cells of all sub-tables of a table, and the first 1, 2, ... bins of its
-    ordered columns."""
+    """Return the number of sums that get limits: the cells of all sub-tables of a table, and the first 1, 2, ... bins of each
+    ordered column.
+    """
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
@@ -361,14 +365,14 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
-    """Return each bin of a column as a mask and, for ordered bins, the masks of the first 2, 3, ... bins."""
+    """Return a mask for each bin of a column. If the bins are ordered, masks for the first 2, 3, ... bins follow."""
     bins = np.arange(len(release.by_name[name].labels))
     runs = range(2, _in_order(release, name) + 1)
     return [*(bins == bin_ for bin_ in bins), *(bins < length for length in runs)]
 
 
 def _numbered(release: PublishedRelease) -> set[str]:
-    """Return the columns in which every value has a number and these numbers differ."""
+    """Return the columns in which every bin of values has a number and these numbers are not all equal."""
     numbers_of = {column.name: column.numbers[: column.present] for column in release.schema}
     return {name for name, numbers in numbers_of.items() if None not in numbers and len(set(numbers)) > 1}
 
@@ -383,7 +387,7 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """Return the number of ordered bins at the beginning of a column, or 0 if the bins have no order."""
+    """Return how many bins at the beginning of a column are ordered, or 0 if the bins have no order."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
@@ -402,10 +406,10 @@ class Limit:
 
     Attributes
     ----------
-    index : position of the criterion in the release.
+    index : position of the criterion in the release's list of criteria.
     score : the released value of this criterion.
-    limit : the upper limit on the true error, in the unit of the criterion value, or infinite if no limit follows from the
-        criterion value.
+    limit : the upper limit on the true error, in the same unit as the criterion value. It is infinite if no limit follows from
+        the criterion value.
     risk : upper bound on the probability, given the released table, that the true error exceeds the limit.
     """
 
@@ -416,7 +420,8 @@ class Limit:
 
 
 def limits(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[Limit, ...]:
-    """Return limits on true errors. With the stated confidence, all of them hold together.
+    """Return upper limits on the true errors of a release. With the stated confidence, all these limits are true at the same
+    time.
 
     Parameters
     ----------
@@ -451,12 +456,12 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
 
 
 def _has_known_noise(score: Score) -> bool:
-    """Return whether the noise of a criterion value has a known distribution."""
+    """Return whether the distribution of the noise in a criterion value is known."""
     return score.mechanism == "Laplace" or score.one_noise is not None
 
 
 def _usable(kind: str) -> bool:
-    """Return whether criteria of this kind also limit the errors of other queries."""
+    """Return whether a criterion of this kind also limits the errors of other queries than its own."""
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
@@ -472,8 +477,8 @@ def check_confidence(confidence: float) -> None:
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Return two risks: the risk for the limits of criterion values, and the risk for published measurements. Each is half of
-    the whole risk if there are measurements.
+    """Divide the risk of an error into two parts: one for the limits from criterion values, and one for the limits from
+    published measurements. If the release publishes measurements, each part is half of the risk.
 
     The division depends on which files are published, never on a criterion value or a noisy count.
     """
@@ -482,8 +487,9 @@ def divided_risk(release: PublishedRelease, confidence: float, acceptance: float
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """Return the risk of each criterion, by index. The division depends only on the kinds of criteria, and the risks add up
-    to `risk`."""
+    """Return the risk for each criterion, by the index of the criterion. The division depends only on the kinds of criteria.
+    The risks add up to `risk`.
+    """
     if not usable:
         return {}
     absolute = [i for i in usable if explanation_of(release.criteria[i].kind).bounds_every_cell]
