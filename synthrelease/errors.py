@@ -1,7 +1,7 @@
-"""Define the exceptions of synthrelease with their exit codes, and small functions that format messages.
+"""Define the exceptions of synthrelease, their exit codes, and helper functions that format messages.
 
-No message contains a private value: messages name columns, rules, files and row numbers, never the content of a cell
-(docs/architecture.md, "Failures").
+Messages never contain private values. They may name columns, rules, files and row numbers, but they never show the content of a
+cell (docs/architecture.md, "Failures").
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 
 class SynthreleaseError(Exception):
-    """Base class of all errors that are meant for the user. The command line prints the message and no traceback.
+    """Base class of all errors that are shown to the user. The command line prints only the message, without a traceback.
 
-    `words` is the message of an error that always has the same message.
+    If all errors of a class have the same message, the class attribute `words` contains this message.
     """
 
     exit_code = 2
@@ -30,16 +30,17 @@ class SynthreleaseError(Exception):
 
 
 MAX_PROBLEMS = 30
-"""Largest number of mistakes in one message."""
+"""The maximum number of mistakes that one message lists."""
 
 
 def mistake(text: str, found: str | None = None) -> str:
-    """Return the message of a mistake, without a full stop at the end.
+    """Return an error message without a full stop at the end. Long texts are cut.
 
     Parameters
     ----------
-    text : one or more sentences; with `found`, a noun for the expected value, such as "a number of at least 0".
-    found : the wrong value.
+    text : one or more sentences that describe the mistake. If `found` is given, a noun phrase for the expected value, such as
+        "a number of at least 0".
+    found : the wrong value, as text. The message is then "expected ..., found ...".
 
     Examples
     --------
@@ -53,7 +54,8 @@ def mistake(text: str, found: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a specification: the file, the TOML path, the message (`mistake`) and the name that was probably meant."""
+    """One mistake in a specification. It consists of the file, the TOML path, the error message (see `mistake`) and a suggested
+    name, if there is one."""
 
     file: str
     path: str
@@ -65,7 +67,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """Return the message as a sentence, without file and path."""
+        """Return the message as a sentence, without the file and the path."""
         return f"{self.message[0].upper()}{self.message[1:]}."
 
 
@@ -74,16 +76,16 @@ def _meant(suggestion: str | None) -> str:
 
 
 class Unexpected(ValueError):
-    """A mistake at the place where the program detects it.
+    """A mistake that is raised before the file that contains it is known.
 
-    A caller that knows the file turns the mistake into a `Problem`. A validator of pydantic may raise the mistake; pydantic
-    passes it on unchanged.
+    A caller that knows the file converts this exception to a `Problem`. Validators of pydantic models may raise it, too,
+    because it is a ValueError.
 
     Parameters
     ----------
-    text, found : the message, as for `mistake`.
-    suggestion : the name that was probably meant.
-    place : the path of the wrong part inside of the checked value; empty if the whole value is wrong.
+    text, found : the parameters of `mistake`, which formats the message.
+    suggestion : the name that the user probably meant.
+    place : the path of the wrong part within the checked value. It is empty if the whole value is wrong.
     """
 
     def __init__(self, text: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
@@ -91,12 +93,12 @@ class Unexpected(ValueError):
         super().__init__(f"{place}: {self.message}" if place else self.message)
 
     def about(self, value: str) -> str:
-        """Return the message of the mistake in this value."""
+        """Return the error message for the given value. Subclasses may include the value in the message."""
         return self.message
 
 
 class UnexpectedValue(Unexpected):
-    """A mistake that concerns the whole checked value. The caller knows this value and shows it."""
+    """A mistake that concerns the whole checked value. The caller adds the value to the message with `about`."""
 
     def __init__(self, expected: str):
         super().__init__(f"expected {expected}")
@@ -107,14 +109,14 @@ class UnexpectedValue(Unexpected):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """Return the mistake for a document in a format that this version does not read. The message names the program that reads
-    the document.
+    """Return the error for a document whose format this version cannot read. The message says which version of the program can
+    read the document.
 
     Parameters
     ----------
     found : the format number of the document.
-    reads : the format numbers that this version reads. The first of them is the number that this version writes.
-    writer : the version that wrote the document; empty if the version is not known.
+    reads : the format numbers that this version can read. The first number is the format that this version writes.
+    writer : the program version that wrote the document, or an empty text if this version is unknown.
     """
     program = f"synthrelease {cut(writer, 40)!r}, which wrote it" if writer else "the version of synthrelease that wrote it"
     numbers = " or ".join(map(str, reads))
@@ -124,7 +126,7 @@ def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Une
 
 
 class SpecError(SynthreleaseError):
-    """The configuration or the acceptance file cannot be used. `problems` has all mistakes that were found."""
+    """The configuration or the acceptance file contains mistakes. The attribute `problems` lists all of these mistakes."""
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
@@ -134,7 +136,8 @@ class SpecError(SynthreleaseError):
 
     @classmethod
     def at(cls, file: object, path: str, text: str, found: str | None = None) -> SpecError:
-        """Return the error for one mistake, at a TOML path of a file. `text` and `found` are as for `mistake`."""
+        """Return the error for a single mistake at a TOML path of a file. `mistake` formats the message from `text` and
+        `found`."""
         return cls([Problem(str(file), path, mistake(text, found))])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,29 +145,29 @@ class SpecError(SynthreleaseError):
 
 
 class InputError(SynthreleaseError):
-    """The private file cannot be read as the specification requires. The message has column names and row numbers, but no
-    values.
-    """
+    """The private file does not have the format that the specification requires. The message contains column names and row
+    numbers, but no values."""
 
 
 class OutputError(SynthreleaseError):
-    """The output folder cannot be written, or exists already."""
+    """The program cannot write to the output folder, or the folder already exists."""
 
 
 class ResourceError(SynthreleaseError):
-    """The run does not fit on this machine. Raised before anything is spent."""
+    """The run needs more resources than this machine has. This error is raised before any budget is spent."""
 
 
 class BudgetError(SynthreleaseError):
-    """A plan costs more than a limit, or a charge was not planned. Raised before any private count is used."""
+    """The cost of a plan exceeds a limit, or the plan does not contain a charge. This error is raised before any private count
+    is used."""
 
     exit_code = 4
 
 
 class PrivateFailure(SynthreleaseError):
-    """Code that was using private counts failed.
+    """The program failed while it was using private counts.
 
-    A failure of such code may depend on a person's record. So there is one message for all causes, the whole planned budget
+    Such a failure may depend on a person's record. The message is therefore the same for all causes. The whole planned budget
     counts as spent, and nothing is published (theory 2.7, failures).
     """
 
@@ -178,7 +181,7 @@ class PrivateFailure(SynthreleaseError):
 
 
 class PublicFailure(SynthreleaseError):
-    """Code of a release failed on public data, in a draft, a rehearsal or a comparison. Nothing was spent."""
+    """The computation of a release failed on public data, during a draft, a rehearsal or a comparison. No budget was spent."""
 
     exit_code = 1
 
@@ -190,7 +193,8 @@ class PublicFailure(SynthreleaseError):
 
 @contextmanager
 def on_public_data() -> Iterator[None]:
-    """Run the code of a release on public data. Raises PublicFailure in place of PrivateFailure, because nothing was spent."""
+    """Run code of a release on public data. If the code raises PrivateFailure, raise PublicFailure instead, because no budget
+    was spent."""
     try:
         yield
         return
@@ -200,12 +204,12 @@ def on_public_data() -> Iterator[None]:
 
 
 class InternalError(SynthreleaseError):
-    """Code that uses no private counts failed after the budget was reserved, because of a mistake in the program or the
-    machine.
+    """A step that uses no private counts failed after the budget was reserved. The cause is a bug in the program or a fault of
+    the machine.
 
-    In a round, such code runs after the noise. So the type and the place of the failure depend only on noisy values. The
-    selection theorem treats the failure as an output, like an accepted round (`selection`). The message of the failure is not
-    shown, because a mistake in the program could have put private values into it.
+    In a round, such a step runs after the noise was added. The type of the failure and the line of code therefore depend only
+    on noisy values. The selection theorem treats the failure as an output, like an accepted round (`selection`). The message of
+    the original error is not shown, because a bug could have put private values into it.
     """
 
     exit_code = 1
@@ -223,7 +227,7 @@ class InternalError(SynthreleaseError):
 
 
 class Interrupted(SynthreleaseError):
-    """The user stopped the run by hand."""
+    """The user interrupted the run."""
 
     exit_code = 1
 
@@ -231,25 +235,26 @@ class Interrupted(SynthreleaseError):
 
 
 class OtherRelease(SynthreleaseError):
-    """A published folder was not made with the given configuration."""
+    """The published folder was made with a different configuration."""
 
 
 class VerificationFailed(SynthreleaseError):
-    """A published folder did not pass its checks."""
+    """The published folder did not pass the checks of `verify`."""
 
     exit_code = 5
 
 
 class RejectedRound(Exception):
-    """A round ended without a candidate, for a reason that depends only on noisy values (theory 2.7, failures)."""
+    """A round produced no synthetic table. The reason depends only on noisy values (theory 2.7, failures)."""
 
 
 @contextmanager
 def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
-    """Turn errors of these kinds, which noise can cause in post-processing, into a RejectedRound.
+    """Convert errors of the given types to a RejectedRound. Use this function for errors that noise can cause in
+    post-processing.
 
-    Any other error ends the run (`InternalError`). If every round had such an error, rejecting rounds would only spend the
-    budget.
+    All other errors end the run (`InternalError`). Such an error might occur in every round, and the search would then spend
+    the budget without a result.
     """
     try:
         yield
@@ -260,12 +265,13 @@ def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
 
 
 def failure_of(error: BaseException) -> str:
-    """Return the type of an error and the innermost line of this package through which it passed, but never its message."""
+    """Return the type of an error and the innermost line of this package in its traceback. The result never contains the
+    message of the error."""
     return f"{type(error).__name__} at {place_of(error.__traceback__)}"
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """Return the last file and line of this package through which an error passed."""
+    """Return the file and the line number of the innermost frame of a traceback that is in this package."""
     package, found = Path(__file__).parent, "the start of the program"
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
@@ -276,21 +282,21 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def cut(text: str, longest: int = 600) -> str:
-    """Return a text for a message, cut to at most `longest` characters."""
+    """Shorten a text to at most `longest` characters. A shortened text ends with "..."."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name of which `name` is probably a misspelling, or None. Only short names and the first 1,000 names are
-    compared.
-    """
+    """Return the known name that is most similar to `name`, or None if no known name is similar. The function compares only the
+    first 1,000 names, and only names of at most 100 characters."""
     candidates = [other for other in islice(known, 1000) if len(other) <= 100]
     matches: Sequence[str] = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6) if len(name) <= 100 else ()
     return matches[0] if matches else None
 
 
 def percent(value: float) -> str:
-    """Return a share in per cent, with one decimal below 10% and near 100%. Only 1 is shown as 100%, and only 0 as 0%.
+    """Format a share as a percentage, with one decimal below 10% and near 100%. Only a share of exactly 1 is shown as 100%, and
+    only a share of exactly 0 as 0%.
 
     Examples
     --------
@@ -303,7 +309,7 @@ def percent(value: float) -> str:
 
 
 def so_many(count: int, one: str, more: str = "") -> str:
-    """Return a number with its noun in the singular or plural: "1 rule", "2 rules".
+    """Return a number followed by a noun in the singular or plural, such as "1 rule" or "2 rules".
 
     Examples
     --------
@@ -314,7 +320,7 @@ def so_many(count: int, one: str, more: str = "") -> str:
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:
-    """Return names for a message: quoted, comma separated, cut after `limit`."""
+    """Return a list of quoted names, separated by commas, for a message. At most `limit` names are shown."""
     names = list(names)
     shown = ", ".join(repr(cut(name, 100)) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -1,5 +1,5 @@
-"""Find the files that come with synthrelease, load optional libraries, classes and templates at first use, and state the
-version."""
+"""Locate the files that are shipped with synthrelease, and determine the version of the program. Optional libraries, classes
+and templates are loaded when they are first used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """Return a module of a library that comes with an extra of this package. Raises InputError if the library is missing."""
+    """Import a module of an optional library and return the module. Raises InputError if the library is not installed; the
+    message names the extra of this package that installs it."""
     try:
         return import_module(module)
     except ImportError:
@@ -34,7 +35,8 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
 
 
 def install(extra: str) -> str:
-    """Return advice for a missing extra. The advice names no package index, because no index offers this program."""
+    """Return a sentence that tells the user to install an extra. The sentence names no package index, because this program is
+    not on any index."""
     return f'Install the extra "{extra}" (docs/tutorial.md, Installing).'
 
 
@@ -47,13 +49,13 @@ Kind = TypeVar("Kind")
 
 
 class Kinds(Mapping[str, type[Kind]]):
-    """A mapping from the name of a kind to the class of this kind. A class is loaded at its first use; iterating over the names
-    loads nothing.
+    """A mapping from names to classes. A class is imported when it is first looked up. Iterating over the names imports
+    nothing.
 
     Parameters
     ----------
-    package : the package with the modules of the kinds.
-    places : by kind, "module:Class" inside the package.
+    package : the package that contains the modules of the classes.
+    places : for each name, the module and the class within the package, written as "module:Class".
     """
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
@@ -66,8 +68,8 @@ class Kinds(Mapping[str, type[Kind]]):
         return self._found[kind]
 
     def add(self, kind: str, model: type[Kind]) -> None:
-        """Add a class of another package (`spec.plugins`). The name of such a class has a colon. No class of this program has a
-        colon in its name."""
+        """Add a class from another package (`spec.plugins`). The names of such classes contain a colon. The names of this
+        program's own classes never do."""
         self._found[kind] = model
 
     def __contains__(self, kind: object) -> bool:
@@ -81,11 +83,12 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a `__getattr__` for a package. The package loads a name from its module at the first use of the name.
+    """Return a `__getattr__` function for a package. The function imports a module of the package when one of the module's
+    names is first used.
 
     Parameters
     ----------
-    names : by module of the package, the names that it defines.
+    names : for each module of the package, the names that the module defines.
     """
     places = {name: module for module, found in names.items() for name in found}
 
@@ -98,11 +101,11 @@ def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable
 
 
 def resource(name: str) -> Path:
-    """Return the path of a shipped file such as "configs/births.toml".
+    """Return the path of a file that is shipped with the program, such as "configs/births.toml".
 
     Raises
     ------
-    FileNotFoundError : if the installation lacks the file.
+    FileNotFoundError : if the file is not part of the installation.
     """
     package = Path(__file__).parent
     for root in (package / "resources", package.parent):
@@ -112,24 +115,24 @@ def resource(name: str) -> Path:
 
 
 def is_shipped(path: Path) -> bool:
-    """Return whether a path is inside the folder of the configurations that come with synthrelease."""
+    """Return whether a path is inside the folder of configurations that are shipped with synthrelease."""
     return resource("configs").resolve() in path.resolve().parents
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file as hexadecimal digits."""
+    """Return the SHA-256 digest of a file as a hexadecimal string."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def templates(folder: Path, settings: str) -> Environment:
-    """Return the jinja2 environment for the templates of a folder. Values in pages (.html) are escaped, and hidden characters
-    in values are shown as their codes.
+    """Return the jinja2 environment for the templates in a folder. Values are escaped in .html templates. Invisible characters
+    in values are replaced by visible codes.
 
     Parameters
     ----------
-    settings : the file of the module that uses the environment and may add filters. A change of this file recompiles the
-        templates.
+    settings : the path of the module that uses the environment and may add filters to it. If this file changes, the templates
+        are compiled again.
     """
     import jinja2
 
@@ -145,10 +148,11 @@ def templates(folder: Path, settings: str) -> Environment:
 
 
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
-    """Return a cache for the compiled templates of a folder, in `__pycache__` beside them; None if Python writes no bytecode.
+    """Return a cache for the compiled templates of a folder, or None if Python does not write bytecode. The cache is in the
+    subfolder `__pycache__`.
 
-    A template is compiled again if its text, this module or the module `settings` has changed, and for another version of
-    Python or jinja2.
+    A template is compiled again if its text, this module, the module `settings`, or the version of Python or jinja2 has
+    changed.
     """
     import jinja2
 
@@ -178,9 +182,9 @@ _ARCHIVED = "$Format:%H$"
 
 @cache
 def commit() -> str:
-    """Return the first 12 digits of the commit of the program's checkout, or of the archive from which it was built.
+    """Return the first 12 hexadecimal digits of the Git commit from which the program was checked out or built.
 
-    The result is empty if the commit is unknown. Uncommitted changes of files do not show in the result.
+    The result is empty if the commit is unknown. The result does not show whether files have uncommitted changes.
     """
     git = Path(__file__).resolve().parents[1] / ".git"
     digits = _ARCHIVED
@@ -201,20 +205,19 @@ def commit() -> str:
 
 
 FIRST = (1, 0, 0)
-"""The first published version of the program. Later versions publish more facts, and `verify` requires these facts in releases
-of later versions.
-"""
+"""The first published version of the program. Later versions write additional facts into their releases, and `verify` requires
+these facts in the releases of later versions."""
 
 
 def release_number(version: str) -> tuple[int, int, int] | None:
-    """Return the three numbers at the start of a version, such as (0, 14, 1) for "0.14.1.post1"; None if the version does not
-    start with three numbers.
-    """
+    """Return the first three numbers of a version, such as (0, 14, 1) for "0.14.1.post1", or None if the version does not start
+    with three numbers."""
     found = re.match(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?![0-9])", version)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
 def is_first_or_before(version: str) -> bool:
-    """Return whether a text is the first published version or an earlier version. False if the text is not a version."""
+    """Return whether a text is the number of the first published version or of an earlier version. Return False if the text is
+    not a version number."""
     number = release_number(version)
     return number is not None and number <= FIRST and ".".join(map(str, number)) == version

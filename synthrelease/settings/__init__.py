@@ -1,2 +1,2 @@
-"""Read the configuration and the acceptance file of a release, validate them as pydantic models, and report all mistakes at
-once."""
+"""Read the configuration and the acceptance file of a release, and validate them with pydantic models. All mistakes are
+reported together."""

@@ -1,4 +1,5 @@
-"""Define the base class and the common field types of all tables in the two files. Unknown keys are refused."""
+"""Define the base class and the shared field types for all tables of the configuration and the acceptance file. Unknown keys
+raise an error."""
 
 from __future__ import annotations
 
@@ -20,26 +21,24 @@ LABEL = (
     "A label has one line and 1 to 200 characters, and must not look like a formula of a spreadsheet (do not write = + - @ at "
     "the start, or after , ; | or quotes)"
 )
-"""What a label must be, for messages."""
+"""The requirements for a label, as text for error messages."""
 NO_NAME = "{!r} cannot be the name of a column. Use letters, digits and underscores, and no word of a rule such as 'and'"
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text can be the label of a bin: one line, 1 to 200 characters, and no text that a spreadsheet would read
-    as a formula.
-    """
+    """Return whether a text can be the label of a bin. A label must be one line of 1 to 200 characters that a spreadsheet
+    program does not interpret as a formula."""
     return not is_executable(text) and bool(text.strip()) and len(text) <= 200 and len((text + " ").splitlines()) == 1
 
 
 FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
-"""Pattern of an exact number that is written as a text, such as "0.05" or "1/20"."""
+"""A regular expression for an exact number in quotes, such as "0.05" or "1/20"."""
 _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a validator for a field. If a value does not satisfy `holds`, the validator raises Unexpected with the text
-    `expected`.
-    """
+    """Return a validator for a field. The validator raises UnexpectedValue if `holds` is false for a value. The text `expected`
+    describes the valid values."""
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -50,20 +49,21 @@ def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
 
 
 Line = Annotated[str, checked(str.isprintable, "one line of printable characters")]
-"""A text of one line. A second line at the terminal could look like a message of the program."""
+"""A text of one line. A second line is not allowed, because at the terminal it could look like a message of the program."""
 Reason = Annotated[Line, Field(max_length=500)]
 """The steward's reason for a cost or a choice, in at most 500 characters."""
 
 
 @dataclass(frozen=True)
 class NamesColumns:
-    """Annotate a field that names columns of the release, and say what happens to the field when a column is left out.
+    """Mark a setting that names columns of the release. The mark says how the setting changes when a column is removed from the
+    configuration.
 
     Attributes
     ----------
-    way : what happens when a column is left out. With "about", the whole table describes the column, and the program removes
-        the table. With "among", the program removes the column from a list. With "keys", it removes the entry of the column.
-        With "terms", it removes the terms of `tables` that contain the column.
+    way : what the program does when a column is removed. "about" removes the whole table, because the table describes only this
+        column. "among" removes the column from a list. "keys" removes the entry whose key is the column. "terms" removes the
+        terms of `tables` that contain the column.
     """
 
     way: Literal["about", "among", "keys", "terms"]
@@ -75,13 +75,15 @@ KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
 
 
 def naming_columns(model: type[BaseModel]) -> dict[str, str]:
-    """Return the settings of a table that name columns, each with its `way` (`NamesColumns`)."""
+    """Return a dict of the settings in a table that name columns. The values of the dict are the attributes `way` of
+    `NamesColumns`."""
     named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
     return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 
 
 class SpecTable(BaseModel):
-    """Base class of all tables in the two files. Unknown keys are mistakes, and `true` is not accepted as a number."""
+    """Base class of all tables in the configuration and the acceptance file. Unknown keys raise an error, and `true` is not
+    accepted as a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -97,9 +99,8 @@ class SpecTable(BaseModel):
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
-        """Yield the contradictions between settings of the table, each as a sentence or an expected value. The program reports
-        only the first contradiction.
-        """
+        """Yield the contradictions between settings of the table. Each contradiction is a sentence or an `Unexpected`
+        exception. The program reports only the first one."""
         yield from ()
 
     @model_validator(mode="after")
@@ -110,7 +111,7 @@ class SpecTable(BaseModel):
 
 
 class AgreedTable(SpecTable):
-    """An agreement about the threshold of a criterion: who agreed, and on which day.
+    """Records who agreed to the threshold of a criterion, and on which day.
 
     Attributes
     ----------
@@ -123,15 +124,14 @@ class AgreedTable(SpecTable):
 
     @property
     def words(self) -> str:
-        """Return the agreement as a sentence."""
+        """Return a sentence that states the agreement."""
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration that only a comparison with the columns shows: the name of the field, and the
-    message (`text` and `found` are as for `errors.mistake`).
-    """
+    """A mistake in a table of the configuration that can be found only with the columns. It consists of the name of the field,
+    the message and a suggested name. `errors.mistake` formats the message from `text` and `found`."""
 
     field: str
     text: str
@@ -140,7 +140,7 @@ class Mistake:
 
 
 def unknown(field: str, what: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
-    """Yield a mistake for each unknown name. The mistake suggests the known name that was probably meant."""
+    """Yield a mistake for each unknown name. Each mistake suggests the most similar known name, if there is one."""
     for name in names:
         if name not in known:
             fault = f"{name!r} is not {what} ({listing(known)})" if known else f"{name!r} is not {what}, because there is none"
@@ -150,22 +150,23 @@ def unknown(field: str, what: str, names: Iterable[str], known: Collection[str])
 # An earlier release as the public table that a generator starts from.
 
 RELEASED = "release:"
-"""If a public table is an earlier release, its name begins with this text."""
+"""The first characters of the name of a public table that is an earlier release."""
 
 
 class ReleasedPrior(SpecTable):
-    """An earlier release from which a generator starts.
+    """An earlier release that a generator uses as its starting point.
 
     Attributes
     ----------
-    release : the folder of the earlier release, relative to the configuration. `[series] earlier` must name this release, and
-        it must pass `verify`. Both releases must have the same neighbours. Each bin of the earlier release must lie in one bin
-        of the new release. Example: `release = "../births-2023"`.
+    release : the path of the folder of the earlier release, relative to the configuration file. The setting `earlier` in
+        [series] must name this release, and the release must pass `verify`. Both releases must use the same definition of
+        neighbouring files. Each bin of the earlier release must lie within one bin of the new release. Example: `release =
+        "../births-2023"`.
     """
 
     release: str = Field(min_length=1)
 
     @property
     def name(self) -> str:
-        """Return the name of the release among the public tables."""
+        """Return the name under which the program lists this release among the public tables."""
         return f"{RELEASED}{self.release}"

@@ -1,7 +1,8 @@
-"""Define the table [card]: the steward's texts about a release, in one language or several, and facts for data catalogues.
+"""Define the table [card]. It contains the steward's texts about a release, in one or more languages, and facts for data
+catalogues.
 
-These texts never state numbers of the release. `bundle/` computes these numbers. The texts have no markup, and an empty line
-separates paragraphs.
+The texts do not contain results of the release, because the package `bundle` computes these results and adds them to the card.
+The texts are plain text without markup. An empty line starts a new paragraph.
 """
 
 from __future__ import annotations
@@ -28,42 +29,45 @@ _Terms = Annotated[
 
 
 class Stripped(SpecTable):
-    """Base class of the tables of [card], which removes spaces around texts."""
+    """Base class of the tables in [card]. It removes spaces at the start and the end of each text."""
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
 
 class CatalogueTable(Stripped):
-    """[card.catalogue]: the publisher's words for catalogues of data (DCAT-AP, HealthDCAT-AP, Croissant, DDI, schema.org).
-    Write a term of a vocabulary as its web address.
+    """[card.catalogue]: facts that the publisher states for data catalogues (DCAT-AP, HealthDCAT-AP, Croissant, DDI,
+    schema.org). Write each term of a vocabulary as its web address.
 
     Attributes
     ----------
-    keywords : search words, in addition to "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
-    themes : terms of the EU's data themes or of another vocabulary. The default is the theme that belongs to the card's sector.
-        Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
-    access : "public" means that everybody can get the released files. "restricted" means that the publisher decides who can get
-        them. Example: `access = "restricted"`.
-    places : the places that the data describe, each as the web address of a term. Example: `places =
+    keywords : keywords for searches, in addition to "synthetic data" and "differential privacy". Example: `keywords =
+        ["births"]`.
+    themes : the themes of the data, from the EU vocabulary of data themes or another vocabulary. The default is the theme for
+        the `sector` in [card]. Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
+    access : who can get the released files. "public" means everybody, and "restricted" means only people whom the publisher
+        admits. Example: `access = "restricted"`.
+    places : the places that the data describe. Write each place as the web address of a term. Example: `places =
         ["http://publications.europa.eu/resource/authority/country/ISR"]`.
     start : the first day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
     end : the last day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
-    population : the population that the data describe, in words. Example: `population = "Mothers of live singletons"`.
-    individuals : the number of persons in the original records, if it is published. Example: `individuals = 170000`.
-    minimum_age : the smallest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
-    maximum_age : the largest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
-    health_categories : categories of health data, each as the web address of a term. HealthDCAT-AP requires at least one.
-        Example: `health_categories = ["https://example.org/health-category/registry"]`.
-    health_themes : diseases, treatments and similar topics, each as the web address of a term. Example: `health_themes =
-        ["https://www.wikidata.org/wiki/Q34581"]`.
-    coding_systems : the codelists that the data use, each as the web address of a term. Example: `coding_systems =
-        ["https://www.wikidata.org/wiki/Q45127"]`.
-    legislation : laws under which the data are held or published, each as the web address of a term. Example: `legislation =
-        ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
+    population : a description of the population that the data describe. Example: `population = "Mothers of live singletons"`.
+    individuals : the number of persons in the original records. State it only if this number is already published. Example:
+        `individuals = 170000`.
+    minimum_age : the age of the youngest persons, in completed years. Example: `minimum_age = 15`, `maximum_age = 49`.
+    maximum_age : the age of the oldest persons, in completed years. Example: `minimum_age = 15`, `maximum_age = 49`.
+    health_categories : the categories of health data to which the data belong. Write each category as the web address of a
+        term. HealthDCAT-AP requires at least one category. Example: `health_categories =
+        ["https://example.org/health-category/registry"]`.
+    health_themes : the health topics of the data, such as diseases or treatments. Write each topic as the web address of a
+        term. Example: `health_themes = ["https://www.wikidata.org/wiki/Q34581"]`.
+    coding_systems : the coding systems that the data use, such as ICD-10. Write each system as the web address of a term.
+        Example: `coding_systems = ["https://www.wikidata.org/wiki/Q45127"]`.
+    legislation : the laws under which the data are collected or published. Write each law as a web address. Example:
+        `legislation = ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
     access_body : the name of the health data access body. Example: `access_body = "Health data access body"`,
         `access_body_contact = "https://example.org/access"`.
-    access_body_contact : the web address of the health data access body. The setting is required with `access_body`, and not
-        allowed without `access_body`. Example: `access_body = "Health data access body"`, `access_body_contact =
+    access_body_contact : the web address of the health data access body. You must set either both `access_body` and
+        `access_body_contact`, or neither. Example: `access_body = "Health data access body"`, `access_body_contact =
         "https://example.org/access"`.
     """
 
@@ -96,7 +100,8 @@ class CatalogueTable(Stripped):
 
 
 LANGUAGES = ("en", "he")
-"""Languages of the public part of a card. Each of these languages has a file of texts in bundle/card/words."""
+"""The languages in which the program can write the public part of a card. For each language, the folder bundle/card/words
+contains a file with the program's own texts."""
 RIGHT_TO_LEFT = ("he",)
 
 Text = Annotated[str, Field(max_length=10_000)]
@@ -129,14 +134,14 @@ def _paragraphs(text: Any) -> Any:
 
 
 class ProgramTable(Stripped):
-    """[card.program]: where readers can get the program that checks the release and answers questions about it. No package
-    index offers this program. Without this table, no document of the release says where to get the program.
+    """[card.program]: where readers can download the program that checks the release and answers questions about it. The
+    program is not on any package index. Without this table, the documents of the release do not say where to get the program.
 
     Attributes
     ----------
-    address : the web address of one file of the program, such as the source archive. Example: `address =
+    address : the web address of a file that contains the program, such as the source archive. Example: `address =
         "https://example.org/synthrelease-1.0.0.tar.gz"`.
-    sha256 : the checksum of that file, as `sha256sum` prints it. Example: `sha256 =
+    sha256 : the SHA-256 checksum of this file, as the command `sha256sum` prints it. Example: `sha256 =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     """
 
@@ -149,27 +154,27 @@ class ProgramTable(Stripped):
 
 
 class CardTexts(Stripped):
-    """[card.LANGUAGE]: the texts of the data card in another language. The texts in the card's own language are written
+    """[card.LANGUAGE]: the texts of the data card in an additional language. Write the texts in the main language of the card
     directly under [card].
 
     Attributes
     ----------
-    title : the title of the released data; the default is the configuration's title. Example: `title = "Synthetic live
+    title : the title of the released data. The default is the `title` of the configuration. Example: `title = "Synthetic live
         births"`.
-    summary : a summary of the released data; the default is the configuration's description. Example: `summary = "Births of one
-        year."`.
-    organisation : the publisher. Example: `organisation = "Office of Vital Statistics"`.
-    source : the source of the original records: who collected the records, how, when, and about whom. Example: `source = "The
-        register of live births, kept by the hospitals."`.
+    summary : a summary of the released data. The default is the `description` of the configuration. Example: `summary = "Births
+        of one year."`.
+    organisation : the organisation that publishes the release. Example: `organisation = "Office of Vital Statistics"`.
+    source : the origin of the original records. Say who collected the records, how, when, and about whom. Example: `source =
+        "The register of live births, kept by the hospitals."`.
     purpose : the purpose of the release. Example: `purpose = "To let the public study birth weight."`.
-    funding : the source of the funding. Example: `funding = "The regular budget of the office."`.
-    uses : the intended uses, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
-    unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
-    ethics : the ethical review of the release, and the consent of the persons. Example: `ethics = "Reviewed by the committee
-        on confidentiality."`.
-    maintenance : whether the publisher will publish updates and errata of the release, and for how long. Example: `maintenance
-        = "Published once; errata under a new version."`.
-    feedback : the feedback that readers should send to the publisher. Example: `feedback = "Tell us what you missed."`.
+    funding : who paid for the release. Example: `funding = "The regular budget of the office."`.
+    uses : the intended uses of the data, as a list of texts. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
+    unsuitable : uses for which the data are not suitable, as a list of texts. Example: `unsuitable = ["Clinical decisions"]`.
+    ethics : information about the ethical review of the release and the consent of the persons in the data. Example: `ethics =
+        "Reviewed by the committee on confidentiality."`.
+    maintenance : whether the publisher will provide updates and corrections of the release, and for how long. Example:
+        `maintenance = "Published once; errata under a new version."`.
+    feedback : what feedback readers should send to the publisher. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
 
@@ -189,43 +194,47 @@ class CardTexts(Stripped):
     @field_validator("*")
     @classmethod
     def _plain_paragraphs(cls, value: Any) -> Any:
-        """Join the lines of each paragraph. Line breaks within a paragraph have no meaning."""
+        """Join the lines of each paragraph, because line breaks within a paragraph have no meaning."""
         if isinstance(value, dict):
             return {key: _paragraphs(text) for key, text in value.items()}
         return tuple(map(_paragraphs, value)) if isinstance(value, tuple) else _paragraphs(value)
 
 
 class CardTable(CardTexts):
-    """[card]: the publisher's texts for the data card. Errors and costs are computed and cannot be stated here.
+    """[card]: the publisher's texts for the data card. You cannot state errors and privacy costs here, because the program
+    computes them.
 
     Attributes
     ----------
     language : the language of the texts directly under [card]. Example: `language = "en"`.
-    organisation_type : the kind of organisation that publishes the release, in the terms of OpenDP's deployments registry.
+    organisation_type : the type of the organisation that publishes the release, as used in OpenDP's deployments registry.
         Example: `organisation_type = "Government"`.
-    contact : an e-mail address or a web address. Example: `contact = "statistics@example.org"`.
-    licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`. Example: `licence = "CC-BY-4.0"`.
-    licence_url : the address of a licence that the program does not know. Example: `licence_url =
-        "https://example.org/licence"`, `licence = "Our own licence"`.
-    version : the version of this release, in any numbering. Example: `version = "1.0"`.
-    published : the day of publication; the default is the day on which the release began. Example: `published = 2026-01-31`.
-    region : the place or the population that the data describe, in the terms of OpenDP's deployments registry. Example: `region
-        = "Israel"`.
-    sector : the sector of public life, in the terms of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
-    url : the web address of the release. Example: `url = "https://example.org/births"`.
-    justification : the reasons for the chosen epsilon, thresholds and bins. Example: `justification = "Agreed with the
-        ministry."`.
-    tuning : how the settings were tried before the release, and whether on private or on public data. Example: `tuning =
-        "Rehearsed on public births alone."`.
-    access : the people who can reach the private data, and the protection of these data. Example: `access = "Two named
-        officers, off the network."`.
-    signed_by : the two persons who approve the run of the release. Example: `signed_by = ["A. Levi, steward", "B. Cohen,
-        reviewer"]`.
-    registry_authors : the authors of the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
-    program : the address and the checksum of the program with which readers check the release. Example: `program.address =
-        "https://example.org/synthrelease-1.0.0.tar.gz"`, `program.sha256 =
+    contact : the e-mail address or web address to which readers can write. Example: `contact = "statistics@example.org"`.
+    licence : the licence of the released data. Write an SPDX identifier such as "CC-BY-4.0". For another licence, write its
+        name, and set `licence_url`. Example: `licence = "CC-BY-4.0"`.
+    licence_url : the web address of the licence. Set it if the program does not know the name of the licence. Example:
+        `licence_url = "https://example.org/licence"`, `licence = "Our own licence"`.
+    version : the version number of this release, in any format. Example: `version = "1.0"`.
+    published : the day of publication. The default is the day on which the command `release` starts. Example: `published =
+        2026-01-31`.
+    region : the region or population that the data describe, as it should appear in OpenDP's deployments registry. Example:
+        `region = "Israel"`.
+    sector : the sector to which the data belong, as used in OpenDP's deployments registry. Example: `sector = "Healthcare"`.
+    url : the web address at which the release is published. Example: `url = "https://example.org/births"`.
+    justification : the reasons why this epsilon, these thresholds and these bins were chosen. Example: `justification = "Agreed
+        with the ministry."`.
+    tuning : how the settings were tested before the release, and whether private or public data were used for these tests.
+        Example: `tuning = "Rehearsed on public births alone."`.
+    access : who has access to the private data, and how these data are protected. Example: `access = "Two named officers, off
+        the network."`.
+    signed_by : the names of the one or two persons who approved the release. Example: `signed_by = ["A. Levi, steward", "B.
+        Cohen, reviewer"]`.
+    registry_authors : the authors of the entry for this release in OpenDP's deployments registry. Example: `registry_authors =
+        ["The office"]`.
+    program : the web address and the checksum of the program with which readers can check the release. Example:
+        `program.address = "https://example.org/synthrelease-1.0.0.tar.gz"`, `program.sha256 =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
-    catalogue : further facts for catalogues of data. Example: `catalogue.keywords = ["births"]`.
+    catalogue : additional facts for data catalogues. Example: `catalogue.keywords = ["births"]`.
     en : the texts in English, if `language` is another language. Example: `language = "he"`, `en.title = "Live births"`.
     he : the texts in Hebrew, if `language` is another language. Example: `he.title = "לידות חי"`.
     """
@@ -261,19 +270,19 @@ class CardTable(CardTexts):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
-        """Return the texts in a language; None if the card has no texts in this language."""
+        """Return the texts of the card in the given language, or None if the card has no texts in this language."""
         texts = {"en": self.en, "he": self.he}[language]
         return self if texts is None and language == self.language else texts
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return all languages of the card. The card's own language comes first."""
+        """Return all languages in which the card has texts. The main language comes first."""
         further = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
         return (self.language, *further)
 
 
 def direction(language: str) -> str:
-    """Return the writing direction of a language: "ltr" or "rtl"."""
+    """Return "rtl" if the language is written from right to left, otherwise "ltr"."""
     return "rtl" if language in RIGHT_TO_LEFT else "ltr"
 
 
@@ -282,7 +291,7 @@ def is_email(contact: str) -> bool:
 
 
 def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
-    """Yield the TOML paths of the texts that the card lacks. The program warns about them before a release.
+    """Yield the TOML paths of the texts that are missing from the card. The program prints a warning for them before a release.
 
     Parameters
     ----------
@@ -313,4 +322,5 @@ LICENCES = {
     "etalab-2.0": ("Licence Ouverte 2.0", "https://www.etalab.gouv.fr/wp-content/uploads/2018/11/open-licence.pdf"),
     "CDLA-Permissive-1.0": ("Community Data Licence Agreement, Permissive 1.0", "https://cdla.dev/permissive-1-0/"),
 }
-"""SPDX names of the data licences that the citation file may use, with the full names and addresses of these licences."""
+"""The data licences that the program knows. The keys are SPDX identifiers, and the values are the full name and the web address
+of each licence."""

@@ -1,6 +1,5 @@
-"""Define the tables [input], [columns.NAME] and [[rules]], which say how the program reads a file into public bins. This module
-also has the messages about files that cannot be read.
-"""
+"""Define the tables [input], [columns.NAME] and [[rules]]. They say how the program reads a file and assigns its values to
+public bins. This module also contains the error messages for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """Return bins if they are valid. Otherwise raise Unexpected, with the same message for every invalid list."""
+    """Return the bins if they are valid; otherwise raise UnexpectedValue. All invalid values get the same message."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -74,10 +73,10 @@ _Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJso
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 MOST_OF_RULE = 1000
-"""Largest number of characters of a rule."""
+"""The maximum number of characters of a rule."""
 
 MAX_STATED_ROWS = 2**40
-"""The largest number of rows that [input] rows may state."""
+"""The largest number that is allowed for the setting `rows` of [input]."""
 
 
 Encoding = Literal["utf-8", "latin-1", "windows-1252", "windows-1255", "mixed"]
@@ -88,7 +87,7 @@ ENCODINGS = {
     "windows-1255": "Windows-1255",
     "mixed": "UTF-8 and Windows-1252",
 }
-"""Names of encodings for messages, by the names in the settings (which are Python's names)."""
+"""The display names of the encodings, for messages. The keys are the values of the setting `encoding`."""
 
 
 IMPUTING = {
@@ -96,13 +95,13 @@ IMPUTING = {
     *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
     *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
 }
-"""Values of `missing` with which a steward may ask for filling missing values from other rows of the private file."""
+"""Values of the setting `missing` that ask for imputation from other rows of the private file. The program recognises these
+values in order to explain why it refuses them."""
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return the setting for missing values. If the setting asks to fill missing values from other records, raise Unexpected
-    with the allowed settings.
-    """
+    """Return the value of the setting `missing`. If this value asks for imputation from other records, raise Unexpected with a
+    message that names the allowed values."""
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             f"{value!r} is not possible: missing values must not be filled from other private records, because one person's "
@@ -115,30 +114,29 @@ def _missing_rule(value: Any) -> Any:
 
 
 Position = tuple[int, int] | tuple[int, int, int]
-"""Positions of the first and last character, counted from 1. If the file leaves out the decimal point, a third number says how
-many digits follow it.
-"""
+"""The positions of the first and the last character of a column, counted from 1. If the numbers in the file have an implied
+decimal point, a third number says how many digits follow this point."""
 MOST_CHARACTERS = 100_000
-"""Largest number of characters in a line of fixed width."""
+"""The maximum number of characters in a line of a fixed-width file."""
 
 
 class FixedWidthTable(SpecTable):
-    """[input.fixed_width]: the positions of the columns in a file without header and delimiters.
+    """[input.fixed_width]: the positions of the columns in a fixed-width file, which has no header and no delimiters.
 
-    Every line is a row. In a hierarchical file, a record type in each line names the table of the line. Lines of other types
-    are skipped.
+    Every line is a row. In a hierarchical file, a code in each line says to which table the line belongs. This code is called
+    the record type. The program skips lines of record types that are not listed.
 
     Attributes
     ----------
-    columns : for each column, the positions of its first and last character in a line, counted from 1. If the file leaves out
-        the decimal point, add a third number: how many digits follow the point. `init` takes the positions from a DDI codebook.
+    columns : for each column, the positions of its first and last character in a line, counted from 1. If the numbers have an
+        implied decimal point, add the number of digits after this point. `init` can read the positions from a DDI codebook.
         Example: `columns = { year = [1, 4], income = [5, 12, 2] }`.
-    record_type : the positions of the first and last character of the record type, in a file with several record types.
+    record_type : the positions of the first and last character of the record type. Only hierarchical files need this setting.
         Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2,
         9], age = [10, 12] }`.
-    records : for a file with several record types, the columns of each type. Write the type of roots before the type of their
-        members. Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = {
-        household = [2, 9], age = [10, 12] }`.
+    records : for a hierarchical file, the columns of each record type. If one type contains the members of another type, such
+        as the persons of a household, write the members' type last. Example: `record_type = [1, 1]`, `records.H = { household =
+        [2, 9], rooms = [10, 11] }`, `records.P = { household = [2, 9], age = [10, 12] }`.
     """
 
     columns: dict[str, Position] = Field(default_factory=dict)
@@ -155,13 +153,14 @@ class FixedWidthTable(SpecTable):
                 yield f"Positions are [first, last] or [first, last, decimals], with 1 <= first <= last <= {MOST_CHARACTERS}"
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type of the lines to read, and the positions of the columns in these lines. In a file without
-        record types, the record type is "".
+        """Return the record type of the lines to read, and the positions of the columns in these lines. If the file has no
+        record types, the returned record type is an empty text.
 
         Parameters
         ----------
         needed : the columns to read.
-        record : the record type that the steward named; None for the first type that has the needed columns.
+        record : the record type that the steward chose, or None. With None, the function chooses the first type that has all
+            needed columns.
         """
         if not self.records:
             return "", self.columns
@@ -175,33 +174,35 @@ class InputTable(SpecTable):
 
     Attributes
     ----------
-    delimiter : the character between two cells of a CSV file. Example: `delimiter = ";"`.
-    encoding : the encoding of a CSV file. "latin-1" is ISO 8859-1, and "windows-1255" is for Hebrew. "mixed" reads the file as
-        UTF-8, and each byte that is not valid UTF-8 as Windows-1252. The setting also applies to files of Stata, SAS and SPSS
-        that do not name their encoding. Example: `encoding = "latin-1"`.
-    decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
-    table : the table to read from a database. The option `--table` overrides this setting. Example: `table = "births"`.
-    fixed_width : the positions of the columns in a file without delimiters. Example: `fixed_width.columns = { year = [1, 4],
-        income = [5, 12, 2] }`.
-    missing_values : texts that stand for a missing value in every column. Spaces around a text do not matter. Your list
-        replaces the whole default list, so include the empty text if empty cells are missing values. Example: `missing_values =
-        ["", "-9", "unknown"]`.
-    missing : the treatment of missing values, and of texts that are no number or no date. "drop" excludes the row. "bin"
-        keeps the row and puts the value into a separate bin with the label `missing_label`. "error" refuses the file, after the
-        budget was charged. This refusal reveals a fact about a single record, and the guarantee does not cover it. A column may
-        have its own setting. Example: `missing = "bin"`.
-    outside : the treatment of values beyond the bounds or outside the categories. "clip" replaces a number by the nearest
-        bound, and excludes a row with an unknown category or code. "drop" excludes the row. "error" refuses the file, after the
-        budget was charged. A column may have its own setting. A column of categories or codes may also have "bin". Example:
-        `outside = "drop"`.
-    rows : how the release gets the number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy
-        count, which costs the epsilon `rows` of [budget]. A whole number is an official number of rows, which must not exceed
-        the true number. "exact" publishes the true number. Then the guarantee does not protect whether a record passes the
-        rules. If no row can be excluded, the setting has no effect and no cost. Example: `rows = 150000`.
-    one_row_per : "respondent" states that each row of the file is one respondent, counted once. This setting is required if a
-        column has `role = "weight"`. The guarantee does not cover a file that repeats each row according to its weight: in such
-        a file one respondent would change counts by the weight and not by 1, and the guarantee would not hold. Example:
-        `one_row_per = "respondent"`.
+    delimiter : the character that separates the columns of a CSV file. Example: `delimiter = ";"`.
+    encoding : the character encoding of a CSV file. "latin-1" is ISO 8859-1, and "windows-1255" is for Hebrew. "mixed" is for
+        files that mix encodings: the program reads bytes that are not valid UTF-8 as Windows-1252. The setting also applies to
+        Stata, SAS and SPSS files that do not state their encoding. Example: `encoding = "latin-1"`.
+    decimal : the decimal separator in the numbers of the file, "." or ",". Example: `decimal = ","`.
+    table : the name of the table to read from a database. The command-line option `--table` overrides this setting. Example:
+        `table = "births"`.
+    fixed_width : the positions of the columns in a fixed-width file. Example: `fixed_width.columns = { year = [1, 4], income =
+        [5, 12, 2] }`.
+    missing_values : texts that mean a missing value in every column. Spaces around a text are ignored. Your list replaces the
+        default list. Include the empty text if empty cells mean missing values. Example: `missing_values = ["", "-9",
+        "unknown"]`.
+    missing : how the program treats missing values, and texts that are not valid numbers or dates. "drop" excludes the row.
+        "bin" keeps the row and counts the value in a separate bin with the label `missing_label`. "error" stops the release
+        with an error after the budget was charged. This error can reveal a fact about a single record, and the guarantee does
+        not cover it. The setting `missing` of a column overrides this setting. Example: `missing = "bin"`.
+    outside : how the program treats numbers outside the bounds, and categories or codes that are not listed. "clip" replaces a
+        number by the nearest bound, and excludes a row with an unlisted category or code. "drop" excludes the row in both
+        cases. "error" stops the release with an error after the budget was charged. The setting `outside` of a column overrides
+        this setting. For a column of categories or codes, it may also be "bin". Example: `outside = "drop"`.
+    rows : how the release determines the number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy
+        count. This count costs the epsilon that is set by `rows` in [budget]. A whole number states an official number of rows,
+        which must not exceed the true number. "exact" publishes the true number. In this case, the guarantee does not protect
+        the fact whether a record passes the rules. If no row can be excluded, the setting has no effect and no cost. Example:
+        `rows = 150000`.
+    one_row_per : "respondent" confirms that each respondent has exactly one row in the file. This setting is required if a
+        column has `role = "weight"`. Do not use a file in which rows are repeated according to their weight. In such a file,
+        one respondent changes a count by the weight instead of by 1, and the guarantee does not hold. Example: `one_row_per =
+        "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -237,74 +238,76 @@ class InputTable(SpecTable):
 
 
 class ColumnTable(SpecTable):
-    """[columns.NAME]: a column of the released table. All these settings are published, so do not take them from the private
-    file.
+    """[columns.NAME]: the settings of a column of the released table. All these settings are published. Do not derive them from
+    the private file.
 
     Attributes
     ----------
-    kind : "integer" is for whole numbers, "real" for other numbers, "category" for texts. "code" is for texts or numbers whose
-        meaning stands in a codelist. Example: `kind = "integer"`.
-    description : the meaning of the column, which the data card prints. Example: `description = "Age in full years"`.
-    unit : the unit of the numbers on the data card. Example: `unit = "years"`.
-    source : the name of the column in the private file, if it differs from the name in the release. Example: `source =
+    kind : the type of the column. "integer" is for whole numbers, "real" for other numbers, and "category" for texts. "code" is
+        for codes whose meaning is defined in a codelist. Example: `kind = "integer"`.
+    description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
+    unit : the unit of the numbers, for the data card. Example: `unit = "years"`.
+    source : the name of the column in the private file. The default is the name in the release. Example: `source =
         "date_of_birth"`.
-    part : the part of a date that the column contains. The column must have the kind "integer". A quarter is 1 to 4, a week is
-        1 to 53 (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
-    minus : another column of dates in the file. The released column then contains the number of days from the date in `minus`
-        to the date in `source`. With `part = "year"` it contains the number of completed years, as for an age. Example: `source
-        = "discharged"`, `minus = "admitted"`.
+    part : which part of a date the column contains. This requires the kind "integer". A quarter is 1 to 4, a week is 1 to 53
+        (ISO 8601), and a weekday is 1 (Monday) to 7. Example: `part = "month"`.
+    minus : a second date column of the file. The released column then contains the number of days from the date in `minus` to
+        the date in `source`. With `part = "year"`, it contains the number of completed years between these dates, such as an
+        age. Example: `source = "discharged"`, `minus = "admitted"`.
     minus_format : the format of the dates in `minus`, if it differs from `format`. Example: `source = "discharged"`, `minus =
         "admitted"`, `minus_format = "%d/%m/%Y"`.
-    format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
-        day). The default is yyyy-mm-dd, which also fits files that store dates as dates. You may join several formats with
-        `or`: the program uses the first format that fits the text. Example: `format = "%Y-%m-%d or %d/%m/%Y"`.
-    bounds : the lowest and the highest value of a numeric column, both included. Numeric columns need this setting. Example:
-        `bounds = [15, 74]`.
-    bounds_by : where the bounds come from. This source shows readers that the bounds were not taken from the private file.
-        Example: `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
-    categories : the list of categories, as the file writes them. If several texts stand for one category, write a table that
-        gives each released category the list of its texts. The kind "category" requires this setting. A text in this list is
-        never a missing value. Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
-    codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. In a list,
-        each code is its own label. A text is the path of a CSV file, relative to this file, with the columns `code,label`. Each
-        further column of the CSV file is a level, such as the state of a municipality, and becomes one of the `alternatives`.
-        The content of the file is part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" =
-        "Home" }`.
-    numbers : the representative value of each bin, for means and regressions. A category needs a number if a criterion computes
-        with the column. The default is the middle of a bin of numbers, or the limit of an open bin. The mean of the values in
-        the bin is better. State a public estimate of this mean, never a value from the private file. `init` computes the mean
-        from the public file. Example: `numbers = { M = 0, F = 1 }`.
-    step : if a criterion computes with exact values, each value is first rounded to the nearest multiple of this number. The
-        default is about a thousandth of the range of the bounds. A smaller step costs time, but no epsilon. Example: `step =
-        5`.
-    ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
-        true`.
-    role : "weight" declares the column as the design weight of a survey. Each bin of the column must have a representative
-        value above 0. The generator treats the column like any other column, and no count is multiplied by the weight.
-        [calibration] may start from this weight. "cluster_group" declares random groups of clusters. Then `source` must be the
-        column that `clusters` in [design] names. A public digest of the cluster's text assigns each cluster to one of the
-        listed categories. Example: `kind = "category"`, `source = "tract"`, `role = "cluster_group"`, `categories = ["1", "2",
-        "3", "4", "5"]`.
-    missing : the treatment of missing values in this column. The default is `missing` of [input]. A bin of missing values is
-        never merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing = "bin"`.
-    missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not
-        stated"`.
-    missing_values : texts of the file that stand for a missing value in this column, in addition to the list in [input].
-        Example: `missing_values = ["97", "98", "99"]`.
-    characters : the number of characters at the beginning of a text that form the code. With 1, the text "I21.4" has the code
-        "I". Missing values are recognised before the text is cut. If codes consist of digits, the file must have their leading
-        zeros. Example: `characters = 3`.
-    outside : the treatment of values outside the bounds or categories of this column. The default is `outside` of [input]. A
-        column of categories or codes may have "bin" but not "clip". With "bin", an unlisted text counts under `outside_label`,
-        and no row is excluded. Example: `outside = "bin"`.
-    outside_label : the label for unlisted texts: a new label, or a listed category. The setting implies `outside = "bin"`. In
-        each alternative this label is a separate group, unless another group has this name or contains this label. The default
-        is "other". Example: `outside = "bin"`, `outside_label = "all others"`.
-    alternatives : one or more lists of bins for the column, each with a name. The bins of numbers must cover the bounds without
-        a gap. Examples are "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real") and ">44".
-        For categories and codes, write a table that gives each group its categories or codes (not labels). By default there is
-        one alternative. It is called "categories" or "codes", and each category or code is a bin. Example: `alternatives.coarse
-        = ["<18", "18-64", ">64"]`.
+    format : the format of the dates in the file. It consists of %Y (year with four digits), %m (month as a number) or %b (Jan
+        to Dec), and %d (day). The default is yyyy-mm-dd. Use the default also for files that have a date type. You may join
+        several formats with `or`. The program then uses the first format that matches a text. Example: `format = "%Y-%m-%d or
+        %d/%m/%Y"`.
+    bounds : the lowest and the highest allowed value of a numeric column. This setting is required for numeric columns.
+        Example: `bounds = [15, 74]`.
+    bounds_by : the source of the bounds. It shows readers that the bounds were not taken from the private file. Example:
+        `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
+    categories : the list of categories, written as in the file. If several texts of the file belong to one category, write a
+        table that assigns a list of texts to each released category. This setting is required for the kind "category". A text
+        that is listed here never counts as a missing value. Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+    codes : the codelist of a column of kind "code". A table assigns a released label to each code of the file. If you write a
+        list instead, each code is its own label. If you write a text, it is the path of a CSV file, relative to this file, with
+        the columns `code,label`. Each additional column of the CSV file defines groups of codes, such as the state of each
+        municipality, and becomes one of the `alternatives`. Such a column is called a level. The content of the CSV file is
+        part of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
+    numbers : the representative value of each bin, for means and regressions. Categories need representative values if a
+        criterion computes with the column. For a bin of numbers, the default is the middle of the bin, or the limit of an open
+        bin. The mean of the values in the bin is a better choice. Use a public estimate of this mean, never a value from the
+        private file. `init` computes the mean from the public file. Example: `numbers = { M = 0, F = 1 }`.
+    step : the precision of exact values. If a criterion computes with exact values, each value is first rounded to the nearest
+        multiple of this number. The default is about a thousandth of the range between the bounds. A smaller step makes the
+        computation slower, but costs no epsilon. Example: `step = 5`.
+    ordered : true if the categories have a natural order, such as levels of education. Numbers are always ordered. Example:
+        `ordered = true`.
+    role : a special role of the column. "weight" means that the column is the design weight of a survey. Each of its bins must
+        have a representative value above 0. The generator treats this column like any other column, and counts are not
+        multiplied by the weight. [calibration] may use this weight as the initial weight. "cluster_group" means that the column
+        contains random groups of clusters. In this case, `source` must be the column that `clusters` in [design] names. A
+        public hash function assigns each cluster to one of the listed categories. Example: `kind = "category"`, `source =
+        "tract"`, `role = "cluster_group"`, `categories = ["1", "2", "3", "4", "5"]`.
+    missing : how the program treats missing values in this column. The default is the setting `missing` of [input]. With "bin",
+        missing values are counted in a separate bin. This bin is never merged with other bins and has no representative value.
+        Missing values never break a plausibility rule, unless the rule uses `is missing`. Example: `missing = "bin"`.
+    missing_label : the released label of the bin of missing values. Example: `missing = "bin"`, `missing_label = "not stated"`.
+    missing_values : texts that mean a missing value in this column, in addition to the list in [input]. Example:
+        `missing_values = ["97", "98", "99"]`.
+    characters : the number of characters to read from the start of each text in the file. With 3, the program reads the text
+        "I21.4" as the code "I21". Missing values are recognised before the text is shortened. If the codes consist of digits,
+        the file must contain their leading zeros. Example: `characters = 3`.
+    outside : how the program treats numbers outside the bounds of this column, or categories or codes that are not listed. The
+        default is the setting `outside` of [input]. "clip" is only for numbers, and "bin" is only for categories or codes. With
+        "bin", unlisted texts are counted as the category `outside_label`, and no row is excluded because of them. Example:
+        `outside = "bin"`.
+    outside_label : the category for unlisted texts. It can be a new category or one of the listed categories. This setting
+        implies `outside = "bin"`. In each alternative, this category is a separate group, unless a group has the same name or
+        contains this category. The default is "other". Example: `outside = "bin"`, `outside_label = "all others"`.
+    alternatives : the lists of bins from which the program may choose. Each list has a name. Bins of numbers must cover the
+        range between the bounds without gaps. Examples of bins are "<18", "18-19", "1..12" (one bin for each number),
+        "1500-4499 by 100", "2.5 to 3" (kind "real") and ">44". For categories and codes, write a table that lists the
+        categories or codes of each group. Write codes, not their labels. By default, each category or code is a separate bin,
+        and this list of bins has the name "categories" or "codes". Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]
@@ -335,9 +338,8 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """If this column summarises indicators (`settings.wide.IndicatorColumn`), return the columns of these indicators, each
-        with the categories for which the indicator applies. Return None for a column of the file.
-        """
+        """Return the indicators that this column summarises, or None for a column of the file. The keys are the columns of the
+        indicators. The values are the categories that mean that the indicator applies (see `settings.wide.IndicatorColumn`)."""
         return None
 
     @field_validator("bounds")
@@ -354,20 +356,21 @@ class ColumnTable(SpecTable):
 
 
 class RuleTable(SpecTable):
-    """[[rules]]: combinations of values that a row must not have.
+    """[[rules]]: a combination of values that no row may have.
 
     Attributes
     ----------
-    never : a condition on columns. Rows that meet the condition are excluded. A condition may use comparisons, `and`, `or`,
-        `not`, `in` and `is missing`. A comparison with a missing value is neither true nor false, so neither the comparison nor
-        its negation excludes a row. `column.level == 'group'` is true for every code or category that the alternative `level`
-        puts into this group. A rule may compare two columns of numbers, such as `wage > total`. If a column has more than 1,000
-        possible numbers, such a rule must have `applies_to = ["synthetic"]`, and it compares bins. With [members], a rule may
-        count members (`count(age < 18) > children`). It may also compare a member with the member's root, or with the first
-        member (`age > first.age - 12`). Example: `never = "mother_age < 20 and parity > 3"`.
-    applies_to : "raw" applies the rule to the private file, and "synthetic" applies the rule to the released table. Example:
-        `applies_to = ["raw"]`.
-    why : the reason for the rule, which the data card prints. Example: `why = "No one finishes college before 20."`.
+    never : a condition on the columns of a row. The program excludes the rows of the private file that meet this condition, and
+        releases no row that meets it. A condition may use comparisons, `and`, `or`, `not`, `in` and `is missing`. A comparison
+        with a missing value is neither true nor false. Neither this comparison nor its negation excludes a row. `column.level
+        == 'group'` is true if the code or category belongs to this group in the alternative `level`. A rule may compare two
+        columns of numbers, such as `wage > total`. If one of these columns has more than 1,000 possible numbers, the rule must
+        have `applies_to = ["synthetic"]`, and it compares bins. With [members], a rule may count members (`count(age < 18) >
+        children`). It may also compare a member with the root to which the member belongs, or with the first member (`age >
+        first.age - 12`). Example: `never = "mother_age < 20 and parity > 3"`.
+    applies_to : the rows to which the rule applies. "raw" means the rows of the private file, and "synthetic" means the
+        released rows. By default, the rule applies to both. Example: `applies_to = ["raw"]`.
+    why : the reason for the rule, for the data card. Example: `why = "No one finishes college before 20."`.
     """
 
     never: str = Field(min_length=1, max_length=MOST_OF_RULE)
@@ -384,7 +387,7 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the label of the category for unlisted texts; None if there is no such category."""
+    """Return the label of the category for unlisted texts, or None if the column has no such category."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -393,26 +396,23 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return the treatment of unlisted texts: "bin", "drop" or "error". For categories and codes, "clip" in [input] means
-    "drop".
-    """
+    """Return how the program treats unlisted texts: "bin", "drop" or "error". For categories and codes, "clip" in [input] has
+    the same effect as "drop"."""
     if unlisted_label(table) is not None:
         return "bin"
     return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name that stands for unlisted texts in alternatives. This name is the code with the label of unlisted texts,
-    or this label itself if no code has it.
-    """
+    """Return the name of the category of unlisted texts in the lists of groups. This name is the code that has the label for
+    unlisted texts. If no code has this label, the name is the label itself."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return the groups, completed with the name of unlisted texts. If no group lists this name, it joins the group with the
-    same name, or forms a new group.
-    """
+    """Return the groups with the category of unlisted texts added. If no group lists this category, it is added to the group
+    with the same name, or to a new group."""
     if member is None or any(member in group for group in groups.values()):
         return groups
     return {**groups, member: [*groups.get(member, ()), member]}
@@ -433,12 +433,14 @@ OTHER_FORMATS = {
     b"FEA1": "a Feather file", b"ARROW1": "a Feather file", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }  # fmt: skip
-"""Other kinds of files, recognised by their first bytes."""
+"""Formats that the program does not read. The keys are the first bytes of such files, and the values describe the format in
+error messages."""
 DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 
 
 class Unreadable(Exception):
-    """A line of CSV that cannot be read: the fault, as the rest of a sentence about the row, and advice."""
+    """Raised for a line of a CSV file that cannot be read. `fault` is the predicate of a sentence about the row, such as
+    "contains a zero byte". `advice` says what the user can do."""
 
     def __init__(self, fault: str, advice: str):
         super().__init__(fault)
@@ -466,7 +468,7 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
-    """Return the mistake for a row that has more or fewer fields than the header."""
+    """Return the error for a row that has more or fewer fields than the header."""
     advice = "The file may be cut off there, or a line break inside a field needs quotes around the field."
     if fields >= expected:
         advice = "A field that contains a delimiter needs quotes around it. If every row ends with a delimiter, or starts with "
@@ -475,9 +477,8 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about an unpaired quote. If `long`, the message names another possible cause: a field that is too
-    long.
-    """
+    """Return the message about an unpaired quotation mark. If `long` is true, the message also mentions that a field may be too
+    long."""
     if long:
         return f"{_place(row)} contains an open quote, or a field of more than {longest} characters."
     return f"{_place(row)} contains an open quote, or text after a closing quote. Quotes around a field must be in pairs."
@@ -492,9 +493,8 @@ def utf_16(encoding: str) -> str:
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
-    """Return the message about needed columns that a header lacks. `guess` is a name in the header that may be meant for the
-    first missing column.
-    """
+    """Return the message about required columns that are not in the header. `guess` is a name in the header that may be the
+    first missing column."""
     if guess:
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."
@@ -508,7 +508,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """Return the message about a file whose encoding is not the configured encoding."""
+    """Return the message about a file that does not have the configured encoding."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"

@@ -1,6 +1,5 @@
-"""Validate tables of TOML with their pydantic models, and turn every mistake into a problem: file, path, expected value and
-value found.
-"""
+"""Validate TOML tables with pydantic models. Every mistake becomes a `Problem`, which contains the file, the TOML path and a
+message."""
 
 from __future__ import annotations
 
@@ -23,9 +22,8 @@ _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encodi
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Return why the program refuses a method or setting with this name, and what to use instead. Return None for other
-    names.
-    """
+    """Explain why the program refuses a method or setting with this name, and what to use instead. Return None if the name is
+    not one of these methods or settings."""
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
@@ -36,7 +34,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
-    """Collect the problems that were found so far. `file` is the path of the configuration."""
+    """Collects the problems of a configuration and its acceptance file. `file` is the path of the configuration, and `found` is
+    the list of problems."""
 
     def __init__(self, configuration: ConfigurationFile):
         self._configuration = configuration
@@ -46,34 +45,35 @@ class Problems:
     def add(
         self, path: str, text: str, found: str | None = None, suggestion: str | None = None, file: str | None = None
     ) -> None:
-        """Add a problem. `text` and `found` are as for `errors.mistake`."""
+        """Add a problem. `errors.mistake` formats its message from `text` and `found`."""
         self.found.append(Problem(file or self.file, path, mistake(text, found), suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
-        """Add a mistake for each unknown name. The mistake suggests the known name that was probably meant."""
+        """Add a problem for each unknown name. Each problem suggests the most similar known name, if there is one."""
         for wrong in unknown(path, what, names, known):
             self.add(path, wrong.text, wrong.found, wrong.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """Add the message and the suggestion of a raised mistake, at the given path."""
+        """Add a problem at the given path, with the message and the suggestion of an exception."""
         self.add(path, error.message, None, error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
-        """Add the mistakes in the table at `where`, and return whether the table has mistakes."""
+        """Add the mistakes in the table with the TOML path `where`. Return whether there are any mistakes."""
         earlier = len(self.found)
         for wrong in mistakes:
             self.add(f"{where}.{wrong.field}", wrong.text, wrong.found, wrong.suggestion, file)
         return len(self.found) > earlier
 
     def stop(self) -> None:
-        """Raise SpecError if there is any problem."""
+        """Raise SpecError with all problems, if there are any."""
         if self.found:
             raise SpecError(located(self.found, self._configuration))
 
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class that a table names. If there is no such class, add a problem and return None."""
+        """Return the class whose name is the value of the setting `key`. If there is no such class, add a problem and return
+        None."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -88,9 +88,8 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Return the problems of a configuration. If the table with a problem was inherited, the problem names the file from which
-    the table comes.
-    """
+    """Return the problems, with the correct file for each. If a problem is in an inherited table, it names the file that
+    contains this table."""
     path = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
 
@@ -101,7 +100,7 @@ ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
 def validated(
     model: type[ValidatedModel], table: Mapping[str, Any], file: str, path: str = ""
 ) -> ValidatedModel | list[Problem]:
-    """Validate a table. Return its model, or all mistakes in the table."""
+    """Validate a table. Return an instance of the model or, if the table has mistakes, the list of problems."""
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
@@ -117,7 +116,7 @@ def validated(
 
 
 def valid(model: type[ValidatedModel], table: Mapping[str, Any], file: str) -> ValidatedModel:
-    """Validate a table, and return its model. Raises SpecError with all mistakes in the table."""
+    """Validate a table, and return an instance of the model. If the table has mistakes, raise SpecError with all of them."""
     result = validated(model, table, file)
     if isinstance(result, list):
         raise SpecError(result)
@@ -149,7 +148,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
-    """Follow a path inside `model` to a nested model, and return the field names of the nested model."""
+    """Return the field names of the nested model that is at the given path inside `model`."""
     for step in steps:
         field = model.model_fields.get(str(step)) if isinstance(step, str) else None
         inner = _models_in(field.annotation) if field else [model]

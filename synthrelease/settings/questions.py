@@ -1,6 +1,5 @@
-"""Define the tables of the configuration that state questions. `QuestionTable` is a question to a release. `ModelTable` is a
-question that the release measures directly, by separate sums.
-"""
+"""Define the tables of the configuration that contain questions. A `QuestionTable` is a question that users can answer from the
+released data. A `ModelTable` is a question for which the release publishes separate noisy sums."""
 
 from __future__ import annotations
 
@@ -21,17 +20,17 @@ class QuestionTable(SpecTable):
 
     Attributes
     ----------
-    query : a condition, written like the condition of a rule. The numbers in the condition must lie on limits of released bins.
-        The question is the number of rows that meet the condition. `query` may also be a question of `synthrelease estimate`,
-        such as `share gestation_week < 37: mother_age >= 35 against < 35`; then the only other setting is `why`. Example:
-        `query = "mother_age >= 35 and parity == 1"`.
-    given : a condition. The question is the share of `query` among the rows that meet this condition. Example: `given =
-        "mother_age >= 35"`, `query = "gestation_week < 37"`.
-    mean : a column. The question is the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
-    minus : a second condition. The question is the answer for `query` minus the answer for this condition. Example: `minus =
-        "birth_sex == 'F'"`, `mean = "birth_weight"`, `query = "birth_sex == 'M'"`.
-    why : what the answer is used for. The card prints this text. Example: `why = "Reported every year"`, `query = "parity ==
-        1"`.
+    query : a condition, written in the same way as in a rule. The question asks how many rows meet the condition. Numbers in
+        the condition must be limits of released bins. `query` may also be a question for `synthrelease estimate`, such as
+        `share gestation_week < 37: mother_age >= 35 against < 35`. In this case, `why` is the only other setting that you may
+        use. Example: `query = "mother_age >= 35 and parity == 1"`.
+    given : a second condition. With this setting, the question asks which share of the rows that meet `given` also meet
+        `query`. Example: `given = "mother_age >= 35"`, `query = "gestation_week < 37"`.
+    mean : a column. With this setting, the question asks for the mean of this column over the rows that meet `query`. Example:
+        `mean = "birth_weight"`.
+    minus : a condition to compare with `query`. With this setting, the question asks for the answer for `query` minus the
+        answer for `minus`. Example: `minus = "birth_sex == 'F'"`, `mean = "birth_weight"`, `query = "birth_sex == 'M'"`.
+    why : the purpose of the question, for the data card. Example: `why = "Reported every year"`, `query = "parity == 1"`.
     """
 
     query: _Condition = ""
@@ -46,18 +45,20 @@ class QuestionTable(SpecTable):
 
 
 class ModelTable(SpecTable):
-    """[[models]]: a question that the release measures directly, by separate sums. The question may ask for the mean of a
-    column, the means of several groups, a comparison of two groups, a linear regression, or the ratio of two totals. All these
-    questions share the epsilon `models` of [budget]. The release publishes the measured sums and the answers.
+    """[[models]]: a question that the release answers from separate noisy sums, not from the synthetic rows. A question may ask
+    for the mean of a column, the means of several groups, a comparison of two groups, a linear regression, or the ratio of two
+    totals. All these questions together cost the epsilon that is set by `models` in [budget]. The release publishes the noisy
+    sums and the answers.
 
     Attributes
     ----------
-    question : the question, as in `synthrelease estimate`. A condition after "on" is an indicator, which is 1 for a row that
-        meets the condition. Example: `question = "slope income on age, hours, sex == 'F'"`.
-    limits : the lowest and highest value of a column for this question. Values beyond these limits are replaced by the nearest
-        limit. The default is the bounds of the column. Narrow limits make the noise smaller. Limits are published: never look
-        them up in the private file. Example: `limits = { income = [0, 9000] }`, `question = "mean income"`.
-    why : what the answer is used for. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
+    question : the question, written in the same way as for `synthrelease estimate`. A condition after "on" is an indicator
+        variable, which is 1 for the rows that meet the condition and 0 for all others. Example: `question = "slope income on
+        age, hours, sex == 'F'"`.
+    limits : for a column, the lowest and the highest value that this question uses. Values outside these limits are replaced by
+        the nearest limit. The defaults are the bounds of the column. Narrower limits need less noise. The limits are published,
+        so do not derive them from the private file. Example: `limits = { income = [0, 9000] }`, `question = "mean income"`.
+    why : the purpose of the question. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
     """
 
     question: Annotated[Line, Field(min_length=1, max_length=1000)]
