@@ -133,7 +133,7 @@ settings: $(QUICK)
 
 # docs/sources.md: the tables of the sources, computed anew (a minute)
 sources: $(QUICK)
-	$(BIN)/synthrelease reproduce --out docs/sources.md
+	$(BIN)/python -m tests.reproduction
 
 # The picture of the rooms in docs/architecture.md, from its table
 rooms: $(QUICK)

@@ -10,7 +10,7 @@ _WORKS = "test_contracts.py::test_a_generator_works_on_one_column_and_on_columns
 _LEARNS = "test_contracts.py::test_a_generator_learns_from_the_table_at_a_large_budget"
 
 LONG = {
-    "studio/test_reproduction.py::test_an_experiment_of_the_page_is_what_the_command_writes[families]": (
+    "reproduction/test_reproduction.py::test_an_experiment_of_the_page_is_what_the_command_writes[families]": (
         "the other experiments in the same file; each family in tests/generators"
     ),
     **{f"{_WORKS}[{sizes}-{name}-0]": _OF_LIBRARIES for sizes in ("(5,)", "(1, 1)", "(3, 1, 2)") for name in ("mst", "aim")},

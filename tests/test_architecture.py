@@ -460,7 +460,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     readers = [node for node in TREES["enclave/ingest.py"].body if "SeededEntropy(" in ast.unparse(node)]
     assert [node.name for node in readers if isinstance(node, ast.FunctionDef)] == ["read_public"]
     assert len(readers) == 1
-    assert {folder(path) for path in seeded} <= {"studio/baselines", "studio/rehearsal", "studio/reproduction"}
+    assert {folder(path) for path in seeded} <= {"studio/baselines", "studio/rehearsal"}
     assert {folder(path) for path in callers("Recording")} == {"studio/audit"}
     # exact counts under a name: made where all rows are public
     exact = callers("PublicTable") | callers("PublicCounts") | callers("offender")
@@ -539,12 +539,11 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
         "studio/rehearsal/compare.py",
         "studio/rehearsal/allocation.py",
         "studio/drafting/draft.py",
-        "studio/reproduction/experiments.py",
         "releasing/attempt.py",
     }  # releasing/attempt.py: public priors
 
 
-DEMONSTRATIONS = ("cli/releasing.py", *(path for path in TREES if path.startswith("studio/reproduction/")))
+DEMONSTRATIONS = ("cli/releasing.py",)
 
 
 def test_generic_code_knows_no_dataset() -> None:

@@ -58,7 +58,6 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "bound": "reading:bound",
     "rows": "reading:rows",
     "audit": "reading:audit",
-    "reproduce": "reading:reproduce",
     "plugin": "reading:plugin",
 }
 """The function of each command, or the subcommands of a group, in the order of the help."""

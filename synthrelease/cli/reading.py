@@ -37,24 +37,6 @@ class AuditPart(StrEnum):
     losses = "losses"
 
 
-def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, out: File | None = None) -> None:
-    """Compute the tables of the five source papers again.
-
-    Shows the computed tables beside the printed values. Reads no file of yours and spends nothing. The result is the page
-    docs/sources.md, with the errors that were found in the papers. All tables take about 70 CPU seconds.
-
-    Parameters
-    ----------
-    only : Compute this table, such as families or swapping. May be repeated. By default the whole page.
-    out : Write to this file and overwrite an existing file. By default print.
-    """
-    from synthrelease.studio.reproduction.experiments import TABLES, page
-
-    if unknown := set(only or ()) - set(TABLES):
-        raise InputError(f"--only: no table has the name {listing(sorted(unknown))}. The tables are {listing(TABLES)}.")
-    print_or_write(page(only or ()), out)
-
-
 def audit(
     out: File | None = None,
     jobs: Number = 1,

@@ -486,8 +486,7 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     charges = charges or release is Shipped.paper
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
     if release is Shipped.paper:
-        screen.print("  Compare such releases with Table 2 of the paper:")
-        screen.print(f"    {program()} reproduce --only table-2")
+        screen.print("  The page docs/sources.md compares such releases with Table 2 of the paper.")
     if release is Shipped.births:
         screen.print("  See a release that answers questions in a browser:")
         screen.print(f"    {program()} demo --release published --out published", soft_wrap=True)

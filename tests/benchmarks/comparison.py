@@ -44,10 +44,10 @@ from synthrelease.generators.base import Background
 from synthrelease.generators.candidate import sample_plausible
 from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.selection import one_thread
-from synthrelease.studio.reproduction.experiments import DELTA, generation_budget
 from tests.benchmarks.comparison_pages import write
 from tests.benchmarks.generators import charge_of
 from tests.benchmarks.public_tables import TABLES, PublicTable
+from tests.reproduction.experiments import DELTA, generation_budget
 
 NAMES = (
     "adaptive",

@@ -38,7 +38,7 @@ from synthrelease.privacy.charges import GENERATION, Charge, Meter, gaussian
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.reproduction.experiments import generation_budget
+from tests.reproduction.experiments import generation_budget
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {

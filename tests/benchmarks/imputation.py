@@ -1,4 +1,4 @@
-"""Mean income with gaps, as `synthrelease reproduce` has it, with more runs, and the picture of docs/appendix/baselines.md.
+"""Mean income with gaps, as `make sources` has it, with more runs, and the picture of docs/appendix/baselines.md.
 
     python -m tests.benchmarks.imputation [--runs 150] [--picture docs/appendix/baselines-imputation.svg]
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.studio.reproduction.experiments import income_errors
+from tests.reproduction.experiments import income_errors
 
 PICTURED = {
     "missing values ignored": "gaps ignored\n(epsilon 6 ln 2)",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.studio.reproduction.experiments import counties
-from synthrelease.studio.reproduction.tables import printed
+from tests.reproduction.experiments import counties
+from tests.reproduction.tables import printed
 
 NAMES = [row[0] for row in printed()["swapping"]["counties"]]
 OWNED_AFTER = np.array([row[3] for row in printed()["swapping"]["counties"]])

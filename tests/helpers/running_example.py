@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthrelease.studio.baselines.weighting import Respondents
-from synthrelease.studio.reproduction.tables import running_example
+from tests.reproduction.tables import running_example
 
 SAMPLES, STRATA = running_example()
 

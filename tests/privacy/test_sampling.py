@@ -10,8 +10,8 @@ from itertools import combinations
 import pytest
 
 from synthrelease.privacy.plan import Loss, of_the_population
-from synthrelease.studio.reproduction.tables import largest_share, printed_bound, tight_bound
 from tests.privacy.test_pieces import clamped
+from tests.reproduction.tables import largest_share, printed_bound, tight_bound
 
 TINY = Fraction(1, 10**8)
 

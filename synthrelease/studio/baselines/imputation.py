@@ -1,6 +1,6 @@
 """Answer a mean after filling missing values from the nearest records, with noise by smooth sensitivity, as in Merrill (2021).
 
-The module is only used for the tables of the source (`studio.reproduction`). A release fills missing values in its released
+The module is only used for the tables of the source (`make sources`). A release fills missing values in its released
 rows, at no cost. This module fills missing values in the file and adds noise to the mean.
 """
 

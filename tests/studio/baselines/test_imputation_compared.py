@@ -1,4 +1,4 @@
-"""Gaps ignored, imputed, or a bin of their own, on made-up incomes: four of the runs of `synthrelease reproduce`."""
+"""Gaps ignored, imputed, or a bin of their own, on made-up incomes: four of the runs of `make sources`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from synthrelease.studio.reproduction.experiments import (
-    CELLS,
-    LARGEST,
-    SCHEME,
-    ignoring,
-    imputed,
-    imputed_exactly,
-    incomes,
-    missing_as_a_bin,
-)
 from tests.helpers.donors import Record, largest_change_slowly, table_of
+from tests.reproduction.experiments import CELLS, LARGEST, SCHEME, ignoring, imputed, imputed_exactly, incomes, missing_as_a_bin
 
 EPSILON = 6 * math.log(2)
 

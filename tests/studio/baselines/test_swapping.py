@@ -26,10 +26,10 @@ from synthrelease.studio.baselines.swapping import (
     rates_for,
     swap_report,
 )
-from synthrelease.studio.reproduction.experiments import counties, percentage_error
 from tests.helpers.massachusetts import NAMES, OWNED_AFTER, expected_owned, standard_errors
 from tests.helpers.small import layout_of
 from tests.helpers.tiny import write_config
+from tests.reproduction.experiments import counties, percentage_error
 
 pytestmark = pytest.mark.slow
 

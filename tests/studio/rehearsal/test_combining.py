@@ -17,8 +17,8 @@ from synthrelease.studio.rehearsal.utility import (
     standardised_difference,
     student_interval,
 )
-from synthrelease.studio.reproduction.tables import printed
 from tests.helpers.copies_of_samples import TRUTH, Sample, known_noise, nested, partial, simple, twice
+from tests.reproduction.tables import printed
 
 estimate_and_variance = st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 

@@ -2,6 +2,6 @@
 papers.
 
 `printed.toml` has the printed values, `tables` the tables that follow from formulas, and `experiments` the tables that need
-experiments. `synthrelease reproduce` writes the page docs/sources.md. Only public and made-up data are used, and nothing is
+experiments. `make sources` writes the page docs/sources.md. Only public and made-up data are used, and nothing is
 spent.
 """

@@ -33,7 +33,7 @@ from synthrelease.studio.baselines.imputation import (
 )
 from synthrelease.studio.baselines.swapping import PermutationSwapping
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
-from synthrelease.studio.reproduction.tables import FORMULAS, Rows, markdown, printed
+from tests.reproduction.tables import FORMULAS, Rows, markdown, printed
 
 SEED = 2014
 ATTEMPTS, RUNS = 10, 20
@@ -259,7 +259,7 @@ def page(names: Sequence[str] = ()) -> str:
     """Return the page "The sources, reproduced" as Markdown, or only the tables with these names."""
     texts = printed()["tables"]
     tables = [
-        f"## {texts[name]['source']}\n\n`synthrelease reproduce --only {name}`\n\n"
+        f"## {texts[name]['source']}\n\n`python -m tests.reproduction --only {name}`\n\n"
         f"{markdown(texts[name]['columns'], TABLES[name]())}\n\n{texts[name]['finding']}\n"
         for name in names or TABLES
     ]

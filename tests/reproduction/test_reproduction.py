@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 import pytest
 
-from synthrelease.cli.reading import reproduce
 from synthrelease.cli.specifying import plan
 from synthrelease.criteria.marginals import RelativeMarginalError
-from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.noise import laplace_figure
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.reproduction.experiments import EXPERIMENTS, TABLES, page
-from synthrelease.studio.reproduction.tables import FORMULAS, budget, printed, sampling, strata, swapping
 from tests.conftest import ROOT
+from tests.reproduction.experiments import EXPERIMENTS, TABLES, page
+from tests.reproduction.tables import FORMULAS, budget, printed, sampling, strata, swapping
 
 PAGE = ROOT / "docs" / "sources.md"
 
@@ -103,15 +100,6 @@ def test_a_ratio_at_the_clip_passes_by_its_noise_as_often_as_is_said() -> None:
     ]
     share = sum(value <= 1.4 for value in draws) / len(draws)
     assert share == pytest.approx(criterion.passed_by_noise(50), abs=5 * math.sqrt(0.04 / len(draws)))
-
-
-def test_the_command_writes_one_table_and_refuses_a_name_that_is_none(tmp_path: Path) -> None:
-    reproduce(only=["swapping"], out=tmp_path / "page.md")
-    assert (tmp_path / "page.md").read_text(encoding="utf-8") == page(["swapping"])
-    with pytest.raises(InputError, match="--only: no table has the name 'swaping'. The tables are .*'swapping'"):
-        reproduce(only=["swapping", "swaping"])
-    with pytest.raises(OutputError, match="Cannot write"):
-        reproduce(only=["swapping"], out=tmp_path / "no" / "page.md")
 
 
 def test_a_plan_says_how_often_a_ratio_at_the_clip_passes_by_noise(capsys: pytest.CaptureFixture[str]) -> None:
