@@ -45,7 +45,7 @@ _BEFORE = "cannot be told"  # The text of version 1.0.0 for "not estimable"
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateLine:
-    """A row of estimates.csv.
+    """One row of estimates.csv.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ _FROM_ESTIMATE = len(NAMES) - NAMES.index(NUMBERS[0])
 
 @dataclass(frozen=True, kw_only=True)
 class _InBin(Condition):
-    """The condition that a row is in one bin of a column, including the bin of missing values."""
+    """The condition that a row is in one particular bin of a column. The bin may be the bin of missing values."""
 
     column: PublishedColumn
     place: int
@@ -111,13 +111,13 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
-    """Return all lines: intended questions, then columns, means by groups and cells of pairs. The list is empty if no statistic
-    is estimable.
+    """Return all lines of estimates.csv, in this order: intended questions, columns, means by groups, and cells of pairs. The
+    list is empty if no statistic is estimable.
 
     Parameters
     ----------
-    intended : questions in the form of `estimate`.
-    as_first : whether to write the lines of version 1.0.0.
+    intended : the questions that the release is meant to answer, in the form of `estimate`.
+    as_first : if True, return the lines as version 1.0.0 wrote them.
     """
     tables, times = PublishedTables(release), measured_times(release, None)
     if times is None:
@@ -143,7 +143,7 @@ def listed(
 def pairs(
     schema: Sequence[PublishedColumn], measured: Sequence[Sequence[str]]
 ) -> list[tuple[PublishedColumn, PublishedColumn]]:
-    """Return the listed pairs of columns, each in the order of the release.
+    """Return the pairs of columns whose cells are listed. The columns of each pair are in the order of the release.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
 
 
 def as_csv(lines: Sequence[EstimateLine]) -> bytes:
-    """Return the table as CSV for R (`read.csv`), Stata (`import delimited`) or a spreadsheet, with empty fields for missing
-    numbers.
+    """Write the lines as CSV for R (`read.csv`), Stata (`import delimited`) or a spreadsheet. A missing number is an empty
+    field.
     """
     out = io.StringIO()
     table = csv.DictWriter(out, NAMES, lineterminator="\n")
@@ -175,7 +175,7 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def without_exponents(content: bytes) -> bytes:
-    """Convert estimates.csv of an earlier version to the way in which this version writes numbers. Example: 1.99511e+07
+    """Rewrite the numbers in an estimates.csv of an earlier version in the notation of this version. Example: 1.99511e+07
     becomes 19951100. The names of columns, values and groups do not change.
 
     Examples
@@ -191,8 +191,8 @@ def without_exponents(content: bytes) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Return a number with six significant digits, so that the file is the same on every machine. The number is written without
-    an exponent: 1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change the file.
+    """Format a number with six significant digits, so that the file is the same on every machine. The number has no exponent:
+    1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change the file.
     """
     if value is None:
         return ""
@@ -203,7 +203,7 @@ def _six(value: float | None) -> str:
 def _asked(
     release: PublishedRelease, tables: PublishedTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of an intended question. There are no lines if no noisy table answers the question."""
+    """Yield the lines of an intended question. Nothing is yielded if the noisy tables cannot answer the question."""
     try:
         answer = answered(release, question, confidence=confidence, as_first=as_first)
         read = (parse_question if as_first else asked_of)(question, release)
@@ -221,7 +221,7 @@ def _asked(
 
 
 def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean and median of a column, if they exist, and the share and number of rows of each bin.
+    """Yield the mean and median of a column, if the column has them, and the share and the number of rows of each bin.
 
     For columns with very many bins, such as areas, only the numbers of rows are listed.
     """
@@ -244,7 +244,7 @@ def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, a
 def _weighted(
     tables: PublishedTables, column: PublishedColumn, weight: str, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the weighted mean of a column, if its bins have numbers, and the weighted share and count of each bin."""
+    """Yield the weighted mean of a column, if every bin has a number, and the weighted share and count of each bin."""
     names = {column.name, weight}
     source, tables = _source(tables, names), tables.over(names)
     questions = [] if None in column.numbers[: column.present] else [("", _question("mean", column=column.name, weight=weight))]
@@ -257,7 +257,7 @@ def _weighted(
 def _answers(
     tables: PublishedTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of some questions about a column. A weighted share also has its weighted count."""
+    """Yield the lines that answer some questions about a column. A weighted share is followed by its weighted count."""
     for value, question in questions:
         for _, averages in groups(tables, question):
             term = term_in(tables, question, "", averages, level)
@@ -272,7 +272,9 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
 
 
 def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean and median of a column over all members, and the share of each bin; nothing if no table has the column."""
+    """Yield the mean and median of a column over all members, and the share of each bin. Nothing is yielded if no noisy table
+    contains the column.
+    """
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
     first = columns[0]
@@ -291,7 +293,7 @@ def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool
 
 
 def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean of a column in each group; nothing if a bin of the column has no number."""
+    """Yield the mean of a column in each group. Nothing is yielded if a bin of the column has no number."""
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
@@ -335,7 +337,9 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 def _lines(
     statistic: str, column: str, term: Term, tables: PublishedTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of a term. A mean or slope of bins also has a line for representative values."""
+    """Yield the lines that show a term. A mean or slope of a binned column has a second line, which uses
+    representative values.
+    """
     term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
     if term.bins:
@@ -366,7 +370,7 @@ def _count(
 def _line(
     kind: str, value: float | None, error: float | None, term: Term, ends: Sequence[str], width: float, common: dict[str, Any]
 ) -> EstimateLine:
-    """Return the line of a term, with the interval in the named fields."""
+    """Return the line that shows a term. The ends of the interval come from the named fields of the term."""
     low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, width) or (value is None and kind != "count"):
         return EstimateLine(statistic=kind, told=NOT_ESTIMABLE, **common)

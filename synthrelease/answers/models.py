@@ -50,8 +50,8 @@ NORMAL = "The error from drawing rows is treated as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers in an answer, each with its name, group and unit. For a comparison of two groups, it also contains the
-    averages of these groups.
+    """The numbers in an answer, each with its name, group and unit. If the question compares two groups, the answer also
+    contains the averages of these groups.
     """
 
     averages: tuple[tuple[str, str, str, Average], ...]
@@ -60,7 +60,7 @@ class _Answer:
 
 
 class MeasuredModels:
-    """The published sums of a release, from which questions are answered."""
+    """The published sums of a release from which questions can be answered."""
 
     def __init__(self, release: PublishedRelease, part: ModelsPart):
         self.release, self.part, self.kept = release, part, KeptRows.of(release)
@@ -77,12 +77,12 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
-        """Return the model of a question that was measured, or whose answer follows from measured sums, or None for any other
-        question.
+        """Return the model of a question, if the question was measured or can be answered from measured sums; otherwise return
+        None.
 
         Raises
         ------
-        InputError : when the text is not a question.
+        InputError : if the string cannot be read as a question.
         """
         words = split_question(question)
         for part in self.part.models:
@@ -103,7 +103,7 @@ class MeasuredModels:
             return None
 
     def answer(self, model: NamedModel, part: ModelPart | None, survey: Sampling) -> _Answer:
-        """Return the estimates that answer a question.
+        """Return the estimates that answer a question, computed from the measured sums.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class MeasuredModels:
     # sums of products
 
     def _noise(self, model: NamedModel) -> SharedNoise:
-        """Return the noise of the sums of a model.
+        """Return the noise that the sums of a model contain.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class MeasuredModels:
         return self.noises[used.pop()]
 
     def _sum(self, model: NamedModel, function: RowFunction) -> tuple[float, np.ndarray]:
-        """Return a noisy sum, and the weights with which the noise terms enter its error."""
+        """Return a noisy sum, and the coefficients of the noise terms in its error."""
         noise = self._noise(model)
         weights = np.zeros(noise.size)
         if not function.factors and function.rows.every:
@@ -143,7 +143,7 @@ class MeasuredModels:
         return self.release.n_rows * float(entry.low) + entry.value * step, weights
 
     def _moments(self, model: NamedModel) -> Moments:
-        """Return the sums of products of the factors (and the constant 1), in the units of the columns."""
+        """Return the sums of products of any two factors, in the units of the columns. The first factor is the constant 1."""
         factors: list[Factor | None] = [None, *model.factors]
         size = len(factors)
         values, weights = np.zeros((size, size)), np.zeros((size, size, self._noise(model).size))
@@ -281,7 +281,8 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer from sums that were measured directly, or None if the question cannot be answered from such sums.
+    """Return the answer to a question, computed from sums that were measured directly. The result is None if these sums do not
+    answer the question.
 
     Raises
     ------
@@ -344,7 +345,7 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest change of a mean that can result from rounding values to the grid: half a step, or 0 for whole
+    """Return the largest change of a mean that rounding the values to the grid can cause: half a step, or 0 for whole
     numbers.
     """
     column = release.by_name[value.column]
@@ -360,12 +361,12 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return a term, without its numbers if its interval covers at least half of the possible range."""
+    """Return a term. If its interval covers at least half of the possible range, the numbers are removed."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
-    """Return the questions that can be answered from measured sums, each with the limits of its columns.
+    """Return the questions that the measured sums can answer, each with the limits of its columns.
 
     These are the questions in [[models]] and the mean of each column in a regression or ratio, if the other columns of this
     question have no missing values.
@@ -380,7 +381,7 @@ def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
 
 
 def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ()) -> list[ModelAnswerPart]:
-    """Return the answers to all questions in [[models]], as release.json states them."""
+    """Return the answers to all questions in [[models]], in the form of release.json."""
     part = release.models
     if part is None:
         return []
@@ -405,7 +406,7 @@ def _term_part(term: Term) -> ModelTermPart:
 
 
 def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
-    """Return whether the noise may be so large that an answer is not estimable.
+    """Return whether the noise may turn out so large that an answer is not estimable.
 
     An answer may be refused if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible
     range. A regression may also be refused if the half widths together may hide how the columns vary (theory 13.9, measured
@@ -418,8 +419,8 @@ def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Return half of the expected width of each 95% interval of an answer, before anything is measured. The width accounts only
-    for the noise.
+    """Return the expected half width of each 95% interval of an answer, before anything is measured. Only the noise is taken
+    into account.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
     are uncorrelated, the standard deviation of each column is a quarter of the width of its limits, and all slopes are small.

@@ -56,7 +56,7 @@ second mask marks bins in which it is true for some value.
 
 
 class AskedOf(Protocol):
-    """The interface of objects to which a question can refer, such as a `PublishedRelease`."""
+    """The interface of an object about which a question can be asked, such as a `PublishedRelease`."""
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -73,8 +73,8 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that is true for all values of a bin or false for all of them. `rule` is None for the condition that every
-    row meets.
+    """A condition on a row that, in every bin, is true for all values or false for all values. If `rule` is None, every row
+    meets the condition.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Condition:
 
     @property
     def columns(self) -> set[str]:
-        """The columns that determine whether the condition is met."""
+        """The columns that decide whether a row meets the condition."""
         if self.decided is not None:
             return set(self.decided[0])
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
@@ -106,10 +106,10 @@ class Condition:
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
-        So a noisy table without these columns can answer the question, and the answer is the same as without the columns. The
-        function considers each column in turn. It leaves out a column if the remaining columns still determine, for every
-        possible cell, whether the condition is met. A cell in which the rules allow no row is treated like the first possible
-        cell. So every cell meets either a condition or its negation.
+        A noisy table without these columns can then answer the question. The answer is the same as for the question without
+        these columns. The function considers each column in turn. It leaves out a column if the remaining columns still
+        determine, for every possible cell, whether the condition is met. A cell in which the rules allow no row is treated like
+        the first possible cell. So every cell meets either a condition or its negation.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: True for the cells in which all linked rules allow rows.
+    """Return a boolean array over the bins of some columns. It is True for a cell if all linked rules allow rows in this cell.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.
@@ -158,11 +158,12 @@ def _cells(release: AskedOf, names: set[str]) -> int:
 
 
 def parse_condition(text: str, release: AskedOf) -> Condition:
-    """Read a condition over the released bins, in which categories are the labels of the released table.
+    """Read a condition on the columns of a release. Categories are written as the labels of the released table.
 
     Raises
     ------
-    InputError : if the condition cannot be read, or if it splits a bin. In the second case, the message lists the bins.
+    InputError : if the condition cannot be read, or if it is true for only some values of a bin. In the second case, the
+        message lists the bins.
     """
     text = in_one_line(text)
     if not text:
@@ -194,7 +195,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """Return a hint for a condition that names a column of members but not the number of the member."""
+    """Return a hint for a condition that names a column of members without the number of the member."""
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
     if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
@@ -206,19 +207,17 @@ def _of_all_members(text: str, release: AskedOf) -> str:
 
 
 def both_of(*conditions: str) -> str:
-    """Return the text of a condition that is met if and only if all given conditions are met. Empty conditions are left
-    out.
-    """
+    """Join conditions into a condition that is met if and only if all of them are met. Empty conditions are left out."""
     texts = [text for text in conditions if text]
     return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
 
 
 def in_one_line(text: str) -> str:
-    """Return the question with single spaces.
+    """Return the question on one line, with single spaces between the words.
 
     Raises
     ------
-    InputError : for a text that is too long for a question.
+    InputError : if the string is too long for a question.
     """
     if len(text) > LONGEST:
         raise InputError(f"{cut(text, 60)!r} has {len(text)} characters. A question may have at most {LONGEST}.")
@@ -226,20 +225,22 @@ def in_one_line(text: str) -> str:
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) value of each cell of a table, taken from the value of the cell's bin in one column."""
+    """Return an (n_cells,) array: for each cell of a table, the value of the cell's bin in one column."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return a mask of the cells over these columns in which a plausibility rule is true for every value, or None if the rule
-    names columns outside the table.
+    """Return a mask of the cells in which a plausibility rule is true for every value. The result is None if the rule names
+    columns that are not in the table.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Parse a plausibility rule. Return None if the rule names other columns, compares columns, or counts rows."""
+    """Parse a plausibility rule. Return None if the rule names columns that are not given, compares two columns, or counts
+    rows.
+    """
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
@@ -258,7 +259,9 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Return the truth of a comparison for every bin of its column. It stays unknown in the bin of missing values."""
+    """Return two masks of bins: the bins in which a comparison is surely true, and the bins in which it is surely false. The
+    bin of missing values is in neither mask, unless the comparison asks for missing values.
+    """
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -269,8 +272,8 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return two masks of bins for a comparison of a query, by the labels of the released table. In the bins of the first mask
-    the comparison is surely true, and in the bins of the second mask it may be true.
+    """Evaluate a comparison of a query, which uses the labels of the released table. Return two masks of bins: the bins in
+    which the comparison is surely true, and the bins in which it may be true.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -279,8 +282,8 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Return two masks of bins for a comparison of a plausibility rule. In the bins of the first mask, the comparison is true
-    for all values; in the bins of the second mask, for some value.
+    """Evaluate a comparison of a plausibility rule. Return two masks of bins: the bins in which the comparison is true for all
+    values, and the bins in which it is true for at least one value.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -302,7 +305,9 @@ def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
 
 
 def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
-    """Return whether a numeric comparison is true for a value in the bin."""
+    """Return whether a numeric comparison is true for one value of a bin: the lowest value or, if the bin has no lower limit,
+    the highest value.
+    """
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
     return HOLDS[part.operator](value, float(part.value))
@@ -326,17 +331,17 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return the (n_present,) representative values of the bins, or 0 for a bin without a representative value."""
+    """Return the (n_present,) representative values of the bins. The entry of a bin without a representative value is 0."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
 def tells_values(column: PublishedColumn) -> bool:
-    """Return whether the representative value of each bin is the exact value of every row in the bin."""
+    """Return whether every row in a bin has exactly the bin's representative value."""
     return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 
 def check_numbers(release: AskedOf, name: str) -> None:
-    """Check that a column exists and has a number for every bin of values.
+    """Check that a column exists, and that each of its bins, except the bin of missing values, has a number.
 
     Raises
     ------
@@ -365,8 +370,8 @@ class Question:
     groups : the two groups of a comparison, the exposed group first; empty otherwise.
     quantile : the probability of the requested quantile, that is, the share of rows that do not exceed the quantile.
     weight : the column with the design weight of each row, for a weighted answer, or "" if every row counts once.
-    slots : for a question about members, the same question about the member in each slot. The results for the slots are added
-        up. The other fields then name columns of a member. `slots` is empty for a question about rows.
+    slots : for a question about members, the same question about the first members, the second members, and so on. Their
+        results are added up. The other fields then name columns of a member. `slots` is empty for a question about rows.
     """
 
     kind: Kind
@@ -383,7 +388,7 @@ class Question:
 
     @property
     def parts(self) -> tuple[Question, ...]:
-        """The questions whose results are added up: one for each slot, or the question itself."""
+        """The questions whose results are added up: one question for each position of a member, or the question itself."""
         return self.slots or (self,)
 
     @property
@@ -396,11 +401,13 @@ class Question:
 def parse_question(text: str, release: AskedOf) -> Question:
     """Read a question.
 
-    A question that names a column of members is about members, and is read for the member in each slot.
+    A question that names a column of members is about members. It is read once for the first members, once for the second
+    members, and so on.
 
     Raises
     ------
-    InputError : when the question cannot be read, names something that is not in the release, or splits a bin.
+    InputError : if the question cannot be read, names something that is not in the release, or has a condition that is true for
+        only some values of a bin.
     """
     words, linked = split_question(in_one_line(text)), release.linked
     names = set() if linked is None else set(linked.names) - set(release.by_name)
@@ -427,7 +434,7 @@ def _named(words: QuestionWords) -> set[str]:
 
 
 def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:
-    """Return the question about the member in a slot."""
+    """Return the question about the members at one position, such as all first members."""
 
     def renamed(text: str) -> str:
         return in_slot(text, names, slot)
@@ -473,7 +480,7 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
 
 
 def _weight(text: str, release: AskedOf) -> str:
-    """Return the column with the design weights.
+    """Return the name of the column with the design weights.
 
     Raises
     ------
@@ -511,7 +518,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return a phrase that says what the question counts (rows or members), and which rows of the file contain them."""
+    """Return a phrase that says what the question counts (rows or members), and in which rows of the file."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -528,7 +535,7 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return the reason why a question has a different meaning in the other release, or None if the meanings are equal.
+    """Return the reason why a question would mean something else in the other release, or None if it means the same in both.
 
     Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. If a
     condition contains a number, the limits of the bins must agree in the two releases. If it contains a category, the content

@@ -6,8 +6,8 @@ noisy h A is 0 in all other columns. Then h b - slope * h A[:, k] = h (e - E the
 true table. The interval contains every slope for which noise of a plausible size explains this equation. So the noise in X'X
 does not bias slopes towards 0.
 
-For members, the sums over the slots are added. The sample is a sample of roots, so the sampling variance uses the squares of
-sums over the members of each root (theory 13.14, figures of members).
+For members, the sums over the first members, the second members, and so on are added. The sample is a sample of roots, so the
+sampling variance uses the squares of sums over the members of each root (theory 13.14, figures of members).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Noisy sums of products of the constant 1, the columns and the target. Each column is centred and scaled to half of its
-    range.
+    """Noisy sums of products of the constant 1, the columns and the target. Each column is shifted by the middle of its range
+    and divided by half the width of its range.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class Moments:
 
 
 def slopes(tables: PublishedTables, question: Question) -> Slopes:
-    """Return the slope of each column in `question.on`.
+    """Return the slope for each column in `question.on`.
 
     Raises
     ------
-    InputError : when columns were not measured together, or the noise is too large for an estimate.
+    InputError : if some of the columns were not measured together, or if the noise is too large for an estimate.
     """
     joint = all(tables.number(part.columns) for part in question.parts)
     if question.weight and not joint:
@@ -93,14 +93,15 @@ def coefficients(
     spread: Callable[[np.ndarray, np.ndarray], float],
     factors: tuple[float, float],
 ) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
-    """Return the coefficients of the least-squares line for the file and for a population; the constant is the first
-    coefficient.
+    """Return the coefficients of the least-squares line, once for the file and once for a population. The first coefficient is
+    the constant.
 
     Parameters
     ----------
-    units : the factor for each coefficient.
+    units : the factor by which each coefficient is multiplied, for example to convert it to the units of the columns.
     spread : function of theta and h that returns the variance over samples of h X'(y - X theta).
-    factors : factors of this variance for drawing rows from the file and from a population.
+    factors : two factors by which this variance is multiplied: one for drawing rows from the file, and one for drawing them
+        from a population.
     """
     size = len(moments.values) - 1
     a, b = moments.values[:size, :size], moments.values[:size, size]
@@ -133,7 +134,9 @@ def _named(part: Question) -> list[str]:
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the questions whose sums are added up, each with its slot. The slot of a question about rows is None."""
+    """Yield the questions whose sums are added up, each with the position of its members. The position is None for a question
+    about rows.
+    """
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
@@ -168,8 +171,9 @@ def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moment
 
 
 def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
-    """Return whether a row, or the member in a slot, may lack a value of a column. An empty slot contains no member, so the
-    value is missing."""
+    """Return whether a value of a column may be missing in a row, or for the member at one position. If a root has no member at
+    this position, the value is missing.
+    """
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
     filled = linked is not None and slot is not None and of_slot is not None and of_slot <= slot and name in linked.needed
@@ -205,11 +209,11 @@ def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the columns vary enough in X'X, compared with the noise of X'X.
+    """Check that the columns vary enough, compared with the noise of X'X.
 
     Raises
     ------
-    InputError : when the noise may hide the variation.
+    InputError : if the noise hides whether the columns vary independently of each other.
     """
     size = len(on) + 1
     a = moments.values[:size, :size]

@@ -1,8 +1,8 @@
 """Determine what a release states about the error of an answer, and which estimates it gives. The statement is "covered by a
 criterion", "bounded" or "no statement".
 
-The result depends on the kinds of the criteria and on their limits (`limits`), but not on a linear program. So the card of a
-release and `bound` agree on every machine.
+The result depends on the kinds of the criteria and on their limits (`limits`). It does not depend on the solution of a linear
+program. So the card of a release and the command `bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Parse a question, and remove columns that have no effect from its conditions.
+    """Parse a question, and remove columns without effect from its conditions.
 
     Raises
     ------
@@ -60,8 +60,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Return a term, without its numbers if they are not estimable, and without the numbers for a population if the rows are
-    not a random sample.
+    """Return a term. If its numbers are not estimable, they are removed. If the rows are not a random sample, the numbers for a
+    population are removed.
 
     Parameters
     ----------
@@ -87,19 +87,23 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
 
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
-    """Return whether the bins that may contain the median cover less than half of the steps from the first to the last bin."""
+    """Return whether the interval of the median is narrow: its bins cover less than half of the steps from the first to the
+    last bin.
+    """
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
     return middle >= 0 and (first == last or last - first < WIDEST * (column.present - 1))
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
-    """Return whether an interval is narrow enough to be informative."""
+    """Return whether an interval is narrow enough to be informative, compared with the possible range."""
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
 def possible_width(statistic: str, tables: PublishedTables, question: Question) -> float:
-    """Return the width of the possible range of a statistic. Means lie between the lowest and highest representative value."""
+    """Return the width of the range of values that a statistic can have. A mean lies between the lowest and the highest
+    representative value.
+    """
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
@@ -111,7 +115,9 @@ def possible_width(statistic: str, tables: PublishedTables, question: Question) 
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the open bins. In a column with bounds, the values of an open bin end at the public bound."""
+    """Return the labels of the bins without a lower or an upper limit. If a column has public bounds, its first and last bin
+    end at these bounds.
+    """
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -119,8 +125,9 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """Return a term without numbers, except the number of rows. The number of rows may be estimable even if the share is
-    not."""
+    """Return a term from which all numbers are removed, except the number of rows. The number of rows may be estimable even if
+    the share is not.
+    """
     return replace(term.without(_NUMBERS), estimable=False)
 
 
@@ -162,7 +169,9 @@ def question(table: QuestionTable) -> str:
 
 
 def in_words(table: QuestionTable) -> str:
-    """Return the question in the form of `synthrelease estimate`, or an empty string for a difference of two conditions."""
+    """Return the question in the form of `synthrelease estimate`, or an empty string if the question is a difference of two
+    conditions.
+    """
     if table.minus is not None:
         return ""
     if is_question(table.query):
@@ -172,7 +181,7 @@ def in_words(table: QuestionTable) -> str:
 
 
 def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return the release's statement about a question at 95% confidence."""
+    """Return what the release states about a question, at 95% confidence."""
     try:
         if is_question(table.query):
             return _of_words(release, table)
@@ -191,8 +200,8 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return the statement about a question that is written in the grammar of `estimate`. No criterion covers such questions,
-    but `bound` can answer shares and means.
+    """Return what the release states about a question in the grammar of `estimate`. No criterion covers such questions, but
+    `bound` can answer those about shares and means.
     """
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
@@ -217,8 +226,8 @@ def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: 
 
 
 def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
-    """Return the estimate in release.json for an intended question, with its interval. The text is empty if there is no such
-    estimate.
+    """Return the estimate that release.json gives for an intended question, with its interval, as text. The string is empty if
+    there is no such estimate.
     """
     if release.estimates is None or table not in release.intended:
         return ""
@@ -227,7 +236,7 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the criterion whose value includes the error of this answer, or an empty string if there is no such criterion."""
+    """Return the criterion whose value includes the error of this answer. The string is empty if there is no such criterion."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
@@ -245,19 +254,21 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
-    """Return whether a criterion clips no number of the averaged column."""
+    """Return whether the criterion leaves all numbers of the averaged column unclipped."""
     numbers = _present_numbers(release, error.column)
     return all(number is not None and error.lowest <= number <= error.highest for number in numbers)
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether a condition is true for exactly the bins of one group, and not for the bin of missing values."""
+    """Return whether the bins in which a condition is true form exactly one group of the column. The bin of missing values must
+    not be among them.
+    """
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """Return the criteria that limit the errors of every table."""
+    """Return the names of the criteria that limit the errors of every table."""
     kinds = (CellError, RatioError, Unmatched)
     return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 

@@ -39,7 +39,7 @@ class NoisySums:
     values : (k,) estimates.
     weights : (k, n_noises) weights of all noise terms in the errors. First come the noise terms of the published cells. The
         noise of the number of rows comes last, with weight 0.
-    moments : (l,) estimates of further sums. Their errors are not computed.
+    moments : (l,) estimates of further sums, for which no errors are computed.
     """
 
     values: np.ndarray
@@ -49,8 +49,8 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin, with the weights of the noise terms in its error. Noise terms of cells with
-    equal weights are combined. The last noise term is the noise of the number of rows, with weight 0.
+    """The estimated number of rows in one bin, with the coefficients of the noise terms in its error. The noise terms of cells
+    with equal coefficients are combined. The last noise term is the noise of the number of rows, and has coefficient 0.
     """
 
     value: float
@@ -81,7 +81,7 @@ class PublishedTables:
         self._all = self.tables
 
     def over(self, names: Iterable[str]) -> PublishedTables:
-        """Return the tables that contain all these columns, summed over all other columns.
+        """Return only the noisy tables that contain all these columns, after a sum over all other columns.
 
         For questions about these columns alone, these tables give the same answers as all tables. Time and memory grow only
         with the cells of these columns.
@@ -110,7 +110,7 @@ class PublishedTables:
         )
 
     def columns(self, names: Iterable[str]) -> tuple[PublishedColumn, ...]:
-        """Return columns by name, in the order of the release.
+        """Return the columns with these names, in the order of the release.
 
         Raises
         ------
@@ -165,7 +165,8 @@ class PublishedTables:
         return NoisySums(values=centred @ cells + moved * n, weights=weights, moments=further[0] @ cells + further[1] * n)
 
     def cells(self, names: Iterable[str], last: str) -> np.ndarray:
-        """Return (n_cells, n_bins) estimates of the rows in the cells of some columns and each bin of a further column.
+        """Return an (n_cells, n_bins) array of estimates: the number of rows in each cell of some columns and each bin of a
+        further column.
 
         The further column need not be in the tables that `over` returned.
         """
@@ -205,7 +206,7 @@ class PublishedTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return an error that says which of the columns were measured together."""
+        """Return an error whose message says which of the columns were measured together."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}
@@ -227,8 +228,8 @@ class PublishedTables:
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Combine the tables over some columns. Return the (n_cells,) means, the (n_cells,) variances of these means, and the
-    (n_tables, n_cells) weights. Means, variances and weights are 0 in cells that the rules exclude.
+    """Combine all tables over some columns. Return the (n_cells,) weighted means of their counts, the (n_cells,) variances of
+    these means, and the (n_tables, n_cells) weights. In cells that the rules exclude, all three are 0.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])
@@ -242,7 +243,7 @@ def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
-    """Return a table that is exactly 0 in the cells that the rules exclude in the file."""
+    """Return a table in which all cells that the rules exclude in the file are exactly 0."""
     columns = tuple(release.by_name[name] for name in table.columns)
     empty = np.zeros(table.values.shape, dtype=bool)
     for rule in release.rules:

@@ -1,4 +1,4 @@
-"""Represent an estimate, and format it as text, CSV or a data frame."""
+"""Represent an estimate, and format it as text, as CSV or as a data frame."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """Return a copy of the term in which these fields are None."""
+        """Return a copy of the term in which the named fields are None."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return a copy of the term with these ends of its interval; an infinite end becomes None."""
+        """Return a copy of the term with new ends of the interval in the named fields. An infinite end becomes None."""
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
@@ -132,13 +132,13 @@ class Estimate:
     weighted : whether every row counts with its design weight.
     design : sentences on the assumptions of the interval for a population, or empty for a simple random sample.
     n_rows : number of rows of the release.
-    about : the rows of the file that the answer describes, in words.
+    about : a phrase that says which rows of the file the answer describes.
     binned : a sentence on the use of representative values, or empty if these equal the exact values.
     approximate : sentences on approximations.
-    of : the counted units: "rows" or "members".
+    of : what the answer counts: "rows" or "members".
     source : the published data from which the answer was computed.
-    releases : for several releases, their names. Terms then contain the numbers of each release, and contrasts the changes.
-        Empty for one release.
+    releases : the names of the releases, if the estimate covers several releases. `terms` then contains the numbers of each
+        release, and `contrasts` contains the changes. Empty for one release.
     """
 
     question: str
@@ -163,7 +163,9 @@ class Estimate:
 
     @property
     def by_bins(self) -> bool:
-        """Return whether a share or mean has a separate interval for representative values of bins or of weight classes."""
+        """Return whether the shares or means have a second interval, which uses representative values of bins or of weight
+        classes.
+        """
         terms = (*self.terms, *self.contrasts)
         return self.kind in ("share", "mean") and (bool(self.binned) or any(term.binned_low is not None for term in terms))
 
@@ -180,7 +182,7 @@ class Estimate:
 
     @property
     def short(self) -> str:
-        """The question and its numbers, without notes."""
+        """The question and the numbers of the answer, without notes."""
         return "\n".join([_wrapped(self.question, ""), *_numbers(self)])
 
     @property
@@ -235,7 +237,9 @@ def explained(answer: Estimate) -> str:
 
 
 def _promise(answer: Estimate) -> str:
-    """Return a sentence that says how often intervals miss their true values, over all noise and the drawing of rows."""
+    """Return a sentence that says how often the intervals miss their true values. The frequency is over all noise and the
+    random drawing of rows.
+    """
     missed = 1 - answer.confidence
     of_runs = f"in at most {100 * missed:.4g}% of runs (runs without a release count, too)."
     if answer.together:
@@ -268,8 +272,8 @@ def _numbers(answer: Estimate) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table that is narrow enough for a terminal. Long headings take several lines. Columns for which
-    the line has no space are printed below the table.
+    """Format rows as a table that fits into the terminal, and return its lines. Long headings take several lines. Columns that
+    do not fit are printed below the table.
     """
     first, *middle, last = zip(*rows, strict=True)
     names, units = _column(first, _NAMES), _column(last, _UNITS)
@@ -288,7 +292,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column, each as lines of equal length: the length of the longest value or heading word."""
+    """Return the cells of a column as lines of equal length. The length is that of the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)
@@ -318,7 +322,9 @@ def _header_of_two(answer: Estimate) -> list[str]:
 
 
 def _line_of_two(answer: Estimate, term: Term) -> list[str]:
-    """Return the cells of a contrast: a difference of shares in percentage points, a ratio as a number with three digits."""
+    """Return the cells of a line that compares two groups. A difference of shares is in percentage points, and a ratio has
+    three digits.
+    """
     if not term.estimable:
         return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(answer)) - 2)]
     of_shares = term.name == "risk difference" or (answer.kind == "share" and bool(answer.releases))
@@ -380,14 +386,14 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a line. The cell for a population is left out if there is no such interval."""
+    """Return the cells of a line. The cell for a population is left out if the answer has no interval for a population."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
 def _between(
     value: Callable[[float], str], low: float | None, high: float | None, least: float | None = None, most: float | None = None
 ) -> str:
-    """Return an interval in words, without an end that is the smallest or largest possible value."""
+    """Format an interval. An end that equals the smallest or largest possible value is left out."""
     if low is None or low == least:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
     return f"at least {value(low)}" if high is None or high == most else f"{value(low)} to {value(high)}"
@@ -405,8 +411,8 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Return how many decimals to print: enough for two digits of the smallest standard error, or for medians as many as the
-    bin limits have.
+    """Return the number of decimals to print. For medians, it is the number of decimals in the bin limits. For other
+    statistics, it is enough for two digits of the smallest standard error.
     """
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]
