@@ -24,8 +24,8 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Return which associations the rows preserve. Return None for settings that no generator has; `verify` reports such
-    settings.
+    """Return which associations between columns the rows preserve. Return None if the document has settings that no generator
+    accepts; `verify` reports such settings.
     """
     try:
         return release_of(document).associations

@@ -1,6 +1,6 @@
-"""Define the base class of all parts of release.json, the files of a folder, their checksums, and signatures.
+"""Define the base class of all sections of release.json, the files of a release folder, their checksums, and signatures.
 
-In every part, all fields are present, numbers are finite, and every epsilon is exact.
+In every section, all required fields are present, numbers are finite, and every epsilon is exact.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ HELD = 2**22
 
 @dataclass(frozen=True, kw_only=True)
 class OnDisk:
-    """A file whose content stays on the disk and is not kept in memory.
+    """A file whose content is read from the disk when it is needed, and not kept in memory.
 
     Attributes
     ----------
-    sha256 : checksum of the bytes of the file when they were first read.
-    state : size of the file, and the file attributes that show a later change.
+    sha256 : SHA-256 checksum of the file, from the time when it was first read.
+    state : the size of the file, and those attributes of the file that reveal a later change.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class OnDisk:
 
     @classmethod
     def of(cls, path: Path) -> OnDisk:
-        """Return the file at a path with its checksum, which is computed once.
+        """Return the file at a path. Its checksum is computed once.
 
         Raises
         ------
@@ -61,17 +61,17 @@ class OnDisk:
 
     @classmethod
     def written(cls, path: Path, file: BinaryIO, sha256: str) -> OnDisk:
-        """Return a file that was just written and is still open."""
+        """Return an object for a file that was just written and is still open."""
         return cls(path=path, sha256=sha256, state=_state(os.fstat(file.fileno())))
 
     @property
     def size(self) -> int:
-        """The size in bytes."""
+        """The size of the file in bytes."""
         return self.state[0]
 
     @property
     def changed(self) -> bool:
-        """Return whether the file was replaced or removed."""
+        """Return whether the file was changed, replaced or removed after it was first read."""
         try:
             return _state(self.path.stat()) != self.state
         except OSError:
@@ -89,12 +89,12 @@ Keep = Callable[[str, Iterable[bytes]], Content]
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """Join the blocks of a file, and return its bytes. Use this function only for tables that are known to be small."""
+    """Join the blocks of a file into one bytes object. Use this function only for files that are known to be small."""
     return b"".join(pieces)
 
 
 def opened(content: Content) -> BinaryIO:
-    """Return a file that is open for reading.
+    """Open the content of a file for reading.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def opened(content: Content) -> BinaryIO:
 
 
 class Files(Mapping[str, bytes]):
-    """A mapping of names to bytes. Large files are read again at each access."""
+    """A mapping from file names to the bytes of the files. A large file is read from the disk again at each access."""
 
     def __init__(self, contents: Mapping[str, Content]):
         self.contents: dict[str, Content] = dict(contents.contents if isinstance(contents, Files) else contents)
@@ -124,19 +124,21 @@ class Files(Mapping[str, bytes]):
         return len(self.contents)
 
     def of(self, names: Iterable[str]) -> Files:
-        """Return the files with these names."""
+        """Return only the files with these names."""
         chosen = Files({name: self.contents[name] for name in names})
         chosen._digests = self._digests
         return chosen
 
     def __or__(self, contents: Mapping[str, Content]) -> Files:
-        """Return these files together with further files."""
+        """Return a mapping with these files and further files. Further files replace files with the same name."""
         joined = Files({**self.contents, **contents})
         joined._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
         return joined
 
     def content(self, name: str) -> Content:
-        """Return the bytes of a file, or the file on disk; empty bytes if there is no such file."""
+        """Return the bytes of a file, or the `OnDisk` object of a file that is not kept in memory. If there is no such file,
+        return empty bytes.
+        """
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
@@ -145,7 +147,7 @@ class Files(Mapping[str, bytes]):
         return len(content) if isinstance(content, bytes) else content.size
 
     def sha256(self, name: str) -> str:
-        """Return the checksum of a file, which is computed once."""
+        """Return the SHA-256 checksum of a file. It is computed once."""
         content = self.contents[name]
         if not isinstance(content, bytes):
             return content.sha256
@@ -159,7 +161,7 @@ class Files(Mapping[str, bytes]):
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
     def changed(self) -> list[str]:
-        """Return the names of files that were changed after they were first read."""
+        """Return the names of the files that changed after they were first read."""
         return [name for name, content in self.contents.items() if isinstance(content, OnDisk) and content.changed]
 
 
@@ -167,7 +169,7 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The fields with the format number, in documents of all formats. Commitments use other names for these fields."""
+    """The fields that contain the format number in documents of any format. Commitments use other names for these fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -176,17 +178,17 @@ class _Head(BaseModel):
 
 
 def check_format(content: bytes | str, reads: Sequence[int]) -> None:
-    """Check the format number of a document.
+    """Check that this version can read a document, by its format number.
 
     Parameters
     ----------
     content : the bytes of the document.
-    reads : the format numbers that this version reads. The first number is the number that this version writes.
+    reads : the format numbers that this version can read. The first one is the number that this version writes.
 
     Raises
     ------
-    Unexpected : for a number that this version does not read.
-    ValidationError : when the document has no format number.
+    Unexpected : if this version does not read documents with this number.
+    ValidationError : if the document has no format number.
     """
     head = _Head.model_validate_json(content)
     if head.format not in reads:
@@ -194,11 +196,12 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Check that a string is a fraction of at least 0 in lowest terms, in the form of `str(Fraction)`, and return it.
+    """Return the string, after checking that it represents a fraction of at least 0 in lowest terms, in the form of
+    `str(Fraction)`.
 
     Raises
     ------
-    Unexpected : for any other text.
+    Unexpected : if the string has any other form.
     """
     if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
         raise UnexpectedValue("a fraction of at least 0 in lowest terms, such as '191/20'")
@@ -213,8 +216,8 @@ Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
 
 
 class Part(BaseModel):
-    """The base class of all parts of release.json. In a file, only fields with a default may be missing, and unknown fields are
-    not allowed.
+    """The base class of all sections of release.json. In a file, only fields with a default value may be missing, and unknown
+    fields are not allowed.
 
     `published.document.read_leniently` ignores unknown fields.
     """
@@ -226,7 +229,7 @@ class Part(BaseModel):
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the fields that have their default values. They are not written."""
+        """Return the names of the fields that have their default values. These fields are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -237,13 +240,14 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Return a part whose fields have the values of the attributes with the same names. Values in `others` take precedence.
+        """Create a section of the document from an object: each field gets the value of the object's attribute with the same
+        name. Values in `others` take precedence.
 
         Fractions become exact strings (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
 
         Raises
         ------
-        AttributeError : if the value has no attribute for one of the fields. So no field keeps its default value by mistake.
+        AttributeError : if the object has no attribute for one of the fields. So no field keeps its default value by mistake.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():
@@ -252,7 +256,8 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Return the value (of a data class) from which `like` made this part, without the excluded fields.
+        """Convert this section back to the data class object from which `like` created it. Fields that are given in `others`
+        are not read from the section.
 
         Strings that represent exact numbers become fractions, lists become tuples, and numbers become floats where the data
         class has floats.
@@ -267,34 +272,34 @@ class Part(BaseModel):
         return kind(**fields, **others)
 
     def __copy__(self) -> Self:
-        """Return a copy without cached properties, because a copy may get other fields (`model_copy`)."""
+        """Return a copy without cached properties, because fields of the copy may be changed (`model_copy`)."""
         copied = super().__copy__()
         object.__setattr__(copied, "__dict__", {name: copied.__dict__[name] for name in type(self).model_fields})
         return copied
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the facts that are published exactly and could differ between files. The scope of the guarantee names these
-        facts.
+        """Return those facts of this section that are published exactly, without noise, and that could differ between files.
+        The scope of the guarantee lists these facts.
 
         Parameters
         ----------
-        way : how the number of rows was determined.
+        way : how the number of rows was determined: "whole", "exact", "counted" or "stated".
         """
         return self.facts
 
 
 def number(value: float) -> float | int:
-    """Return a number for JSON. Whole numbers become ints."""
+    """Convert a number for JSON: a whole number becomes an int."""
     return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
 
 
 def six_digits(value: float | None) -> float | int | None:
-    """Return a computed number with six significant digits. So release.json is the same on every machine."""
+    """Round a computed number to six significant digits, so that release.json is the same on every machine."""
     return None if value is None else number(float(f"{value:.6g}"))
 
 
 def upwards(value: Fraction) -> float:
-    """Return an exact epsilon as a float for display. The float is rounded up, so that epsilon is never understated."""
+    """Convert an exact epsilon to a float for display. The float is rounded up, so that epsilon is never understated."""
     return float(decimal_text(value))
 
 
@@ -308,11 +313,11 @@ _MAX_KEY_BYTES = 10_000
 
 
 class SigningError(SynthreleaseError):
-    """Raised for a key file that cannot be used."""
+    """Raised if a key file cannot be used."""
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
-    """Return the Ed25519 public key in a PEM file.
+    """Read an Ed25519 public key from a PEM file.
 
     Raises
     ------
@@ -334,7 +339,7 @@ def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
 
 
 def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
-    """Return whether the private half of the key signed this content."""
+    """Return whether the signature of this content was made with the private key that belongs to this public key."""
     try:
         key.verify(signature, content)
     except cryptography("exceptions").InvalidSignature:
@@ -357,7 +362,7 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def cryptography(module: str) -> Any:
-    """Return a module of the library cryptography.
+    """Import a module of the library cryptography and return it.
 
     Raises
     ------
@@ -384,7 +389,9 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
-    """Return values as the JSON of a bundle: in UTF-8, without NaN or infinity, with a line end at the end."""
+    """Encode values as JSON in the form that all files of a bundle have: UTF-8, without NaN or infinity, with a line end at the
+    end.
+    """
     return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -393,13 +400,13 @@ def sha256(content: bytes) -> str:
 
 
 def checksum_file(contents: Mapping[str, bytes]) -> bytes:
-    """Return SHA256SUMS for these files."""
+    """Return the content of SHA256SUMS for these files."""
     files = contents if isinstance(contents, Files) else Files(contents)
     return "".join(f"{files.sha256(name)}  {name}\n" for name in sorted(files)).encode("ascii")
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:
-    """Return checksums by file name, or None if the content is not in the form of SHA256SUMS."""
+    """Parse the content of SHA256SUMS. Return the checksums by file name, or None if the content has another form."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
     checksums = {match[2]: match[1] for match in matches if match}

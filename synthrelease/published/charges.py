@@ -1,7 +1,7 @@
-"""Define the parts of release.json about the guarantee: its domain, the charges, the criteria and the selection.
+"""Define the sections of release.json about the guarantee: its domain, the charges, the criteria and the selection.
 
-Each part is made from a value, and can return this value. Every epsilon is written twice: as a number, rounded up, and as the
-text of an exact fraction.
+Each section is created from an object of the program, and can be converted back to this object. Every epsilon is written twice:
+as a number that is rounded up, and as a string with the exact fraction.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta in two forms: as numbers that are rounded up, and as exact fractions."""
+    """Return epsilon and delta in two forms: as numbers that are rounded up, and as strings with exact fractions."""
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
 
 
 class PersonPart(Part):
-    """The guarantee for a person with at most `records` records, each a `unit`.
+    """The guarantee for a person with at most `records` records. `unit` says what one record is.
 
     `epsilon` and `delta` are null if the release promises nothing to a person.
     """
@@ -58,7 +58,7 @@ class PersonPart(Part):
 
 
 class GuaranteePart(Part):
-    """The guarantee, with all facts that its statement needs (theory 10, statement of the guarantee)."""
+    """The guarantee, with all facts that are needed to state it (theory 10, statement of the guarantee)."""
 
     epsilon: Number
     epsilon_exact: ExactText
@@ -74,15 +74,16 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """Return the stated guarantee for a record. The guarantee for a person follows from it."""
+        """Return the stated guarantee for one record. The guarantee for a person follows from it."""
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
 
 class DomainPart(Part):
-    """The files that the guarantee covers, and the public rules for their rows (theory 1.7, resizing).
+    """The files to which the guarantee applies, and the public rules for the rows of these files (theory 1.7, resizing).
 
-    This part, the columns' `bounds`, `missing` and `outside`, and the rules for raw rows determine the domain.
+    The domain is determined by this section, by `bounds`, `missing` and `outside` of the columns, and by the plausibility rules
+    for private rows.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class DomainPart(Part):
         published.
     first_by : with `persons`, the columns that order a person's rows, or "random". It is None in releases of earlier versions,
         which ordered rows by released values.
-    missing_keys : with `persons`, the texts in the column of the key that mean "no key".
+    missing_keys : with `persons`, the strings in the key column that mean "no key".
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -112,7 +113,7 @@ class DomainPart(Part):
     missing_keys: list[str] = []
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the number of persons, if a key identifies their rows."""
+        """Return the number of persons as an exact fact, if a key identifies the person of each row."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
@@ -154,7 +155,8 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree. `rule` names the rule by which the cost of the node follows from the costs of its parts.
+    """A node of the charge tree. `rule` names the rule by which the cost of the node is computed from the costs of its
+    children.
 
     `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta of this node
     are then 0, and a node above it states epsilon and delta. `gaussian` is present if the mechanism has the curve rho a and is
@@ -179,11 +181,11 @@ class ChargePart(Part):
         return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
-        """Return the stated charge. The charge is not compared with its parts.
+        """Return the stated charge. The function does not check that its cost follows from the costs of its children.
 
         Raises
         ------
-        BudgetError : when delta is 1 or more, or a node states a curve and an epsilon at the same time.
+        BudgetError : if delta is 1 or more, or if a node states both a curve and an epsilon.
         """
         curve = None if self.renyi is None else self.renyi.curve()
         return self.value_of(Charge, renyi=curve, parts=tuple(part.charge() for part in self.parts))
@@ -200,8 +202,8 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that the release planned. If a library states charges below a planned charge, these are left
-        out.
+        """Yield the charges that the release planned. If a library reported more detailed charges below a planned charge, these
+        are left out.
         """
         if not self.parts or self.rule == REPLACING:
             yield self
@@ -225,8 +227,8 @@ How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "
 
 
 class IntervalPart(Part):
-    """An interval for the exact criterion value, which compares the released rows with the rows that the release used. `high`
-    is null if the criterion value has no upper bound.
+    """An interval for the exact criterion value (the value before noise), which compares the released rows with the rows that
+    the release used. `high` is null if the criterion value has no upper bound.
 
     Attributes
     ----------
@@ -250,24 +252,24 @@ class OneNoisePart(Part):
 
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
-        """Return the published form of the noise."""
+        """Create this section from the noise that several criterion values share."""
         return cls.like(noise)
 
     def noise(self) -> OneNoise:
-        """Return the noise as a value."""
+        """Convert this section back to the shared noise."""
         from synthrelease.criteria.facts import OneNoise
 
         return self.value_of(OneNoise)
 
 
 class CriterionPart(Part):
-    """A criterion with its threshold and its released value.
+    """A criterion with its threshold and the released value.
 
     Attributes
     ----------
-    best, worst : the range of exact criterion values; worst is null if there is no bound.
+    best, worst : the range of possible exact criterion values. `worst` is null if there is no bound.
     decides : whether this noisy criterion value was compared with its threshold to accept or reject the round.
-    parameters : all other settings in the acceptance file.
+    parameters : all other settings of the criterion in the acceptance file.
     one_noise : the noise that this criterion value shares with other criterion values, or absent if the noise is separate.
         `epsilon` is then this criterion's share of the cost.
     """
@@ -297,13 +299,13 @@ class CriterionPart(Part):
 
     @property
     def answered(self) -> bool:
-        """Return whether the published measurements answer the criterion, without a further charge. Then `value` bounds the
-        exact criterion value from above.
+        """Return whether the criterion was evaluated from the published measurements, without a further charge. In this case,
+        `value` is an upper bound on the exact criterion value.
         """
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """Return the criterion as an object, or None for a kind that this installation does not know.
+        """Return the criterion as an object of the program, or None if this installation does not know its kind.
 
         Raises
         ------
@@ -321,7 +323,7 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Return the published form of a criterion, with its value. `bundle.limits` computes the interval from the other
+        """Create this section from a criterion and its released value. `bundle.limits` computes the interval from the other
         fields.
         """
         best, worst = figure_range
@@ -338,7 +340,7 @@ class CriterionPart(Part):
         )
 
     def score(self) -> Score:
-        """Return the published value of the criterion."""
+        """Return the released value of the criterion, with its threshold and noise."""
         from synthrelease.criteria.facts import Score
 
         return self.value_of(Score, one_noise=self.noise)
@@ -348,8 +350,8 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided a round. The round was accepted if the smallest slack of the criteria, plus noise, was
-    at least the margin.
+    """The single noisy test that decided whether a round was accepted. A round was accepted if the smallest slack of all
+    criteria, plus noise, was at least the margin.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.
@@ -402,11 +404,11 @@ class SelectionPart(Part):
 
     @property
     def rule(self) -> SelectionRule:
-        """Return the rule by which rounds are repeated.
+        """Return the rule that determines the number of rounds.
 
         Raises
         ------
-        ValueError : when the part does not state exactly one valid distribution.
+        ValueError : if this section does not state exactly one valid distribution.
         """
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
             raise ValueError("the number of rounds must have exactly one distribution")

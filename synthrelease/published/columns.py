@@ -1,4 +1,4 @@
-"""Define columns, bins and rules in release.json, and the columns of a loaded release."""
+"""Define how release.json describes columns, bins and plausibility rules. Also define the columns of a loaded release."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin. A bin of numbers has the edges [from, below), with null for an open end. Other bins have categories, or are the
-    bin of missing values.
+    """A bin of a column. A bin of numbers has the edges [from, below), with null for an open end. Other bins have a list of
+    categories, or are the bin of missing values.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """Yield the bins of a binning. The edge at an open end is null."""
+        """Yield the bins of a column. The edge at an open end is null."""
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)
@@ -60,11 +60,11 @@ class BinPart(Part):
 
     @property
     def edges(self) -> tuple[float, float]:
-        """The edges [low, high), infinite for an open end."""
+        """The edges [low, high) of a bin of numbers. An open end is infinite."""
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
     def holds(self, inner: BinPart) -> bool:
-        """Return whether this bin contains another bin of the column."""
+        """Return whether this bin contains the other bin, which belongs to the same column."""
         if self.missing or inner.missing:
             return self.missing == inner.missing
         if self.categories is not None or inner.categories is not None:
@@ -77,16 +77,17 @@ class ColumnPart(Part):
 
     Attributes
     ----------
-    source, part : the column of the private file, and the part of a date that was read.
-    bounds, bounds_by : public bounds of the values in the bins, and the stated source of these bounds.
+    source, part : the name of the column in the private file and, for a date, which component of the date was read, such as
+        "year".
+    bounds, bounds_by : the public bounds of the column's values, and the stated source of these bounds.
     missing, outside : how a row is treated if its value is missing or outside the bounds. "drop" excludes the row, "clip" moves
         the value to the nearest bound, and "error" refuses the file. With "bin", missing values or unlisted strings have their
         own bin.
-    outside_label : the category of unlisted strings, or empty if the column has no such category.
+    outside_label : the label of the category for unlisted strings, or empty if the column has no such category.
     characters : the number of characters at the beginning of a string that are looked up in `texts`, or null for the whole
         string.
-    minus : for a number of days between two dates, the column of the private file with the date that is subtracted. With the
-        part "year", the value is the number of completed years instead.
+    minus : for a number of days between two dates, the column of the private file with the date that is subtracted. If `part`
+        is "year", the value is the number of completed years instead.
     date_format, minus_format : the format of the dates, if it is not yyyy-mm-dd. `minus_format` is the format of the dates in
         `minus`, if it differs from `date_format`.
     missing_values : strings that mean a missing value in this column, in addition to the strings for the whole file.
@@ -119,7 +120,7 @@ class ColumnPart(Part):
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
-        """Return the description of a column of the released table, with its bins."""
+        """Create the description of a column of the released table, with its bins."""
         return cls.like(
             column,
             binning=binning.name,
@@ -134,11 +135,11 @@ class ColumnPart(Part):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Public bounds on the values behind the bins."""
+        """The public bounds on the values that the bins contain."""
         return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:
-        """Return the column in the form that a loaded release uses."""
+        """Return the column as an object that a loaded release uses."""
         has_edges = self.kind != "category"
         edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
         return self.value_of(

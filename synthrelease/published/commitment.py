@@ -1,4 +1,4 @@
-"""Define a commitment: a document with all facts that are fixed before a release.
+"""Define a commitment: a document with all facts that are fixed before a release is made.
 
 Its digest is published before the run, for example in an official gazette. The file itself may be published with the release.
 Everybody can then check that the following facts were fixed beforehand: columns, bins, criteria, thresholds, budgets, the
@@ -25,7 +25,8 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a release that nobody can check without the private file, each as a part of a sentence.
+    """Yield the statements of a release that nobody can check without the private file. Each statement is a phrase that can be
+    used in a sentence.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The ledger before the run: the name of the dataset, the number of charges, and the head that the ledger must have when
-    the run begins.
+    """The state of the ledger before the run: the name of the dataset, the number of charges, and the head. The ledger must
+    have the same head when the run begins.
     """
 
     dataset: str
@@ -76,7 +77,7 @@ class LedgerHeadPart(Part):
 
 
 class CommittedCriterionPart(Part):
-    """A criterion that the commitment fixes."""
+    """The fields of a criterion that the commitment fixes."""
 
     name: str
     kind: str
@@ -85,7 +86,7 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The plan over years, and which run of this plan the commitment covers.
+    """The multi-year plan, and the run of this plan to which the commitment applies.
 
     Attributes
     ----------
@@ -106,9 +107,9 @@ class CommitmentPart(Part):
     program : the version of synthrelease.
     ledger : the state of the ledger, or null if no ledger was named.
     charges, selection, criteria : the planned charges, selection and criteria.
-    years : the plan over years, or absent if there is no plan. With a plan, the commitment fixes names, kinds and thresholds of
-        criteria for every year. It fixes all other fields for the release of `year` (the second release of this year if
-        `again`).
+    years : the multi-year plan, or absent if there is no plan. If there is a plan, the commitment fixes the names, kinds and
+        thresholds of the criteria for every year. It fixes all other fields for the release of `year` (the second release of
+        this year if `again`).
     """
 
     commitment: Literal[1]
@@ -122,7 +123,7 @@ class CommitmentPart(Part):
     years: CommittedYearsPart | None = None
 
     def dumped(self) -> bytes:
-        """Return the file in the canonical form whose digest is published."""
+        """Return the content of the file, in the canonical form whose digest is published."""
         return json_bytes(self.model_dump(mode="json"))
 
     @property
@@ -132,11 +133,11 @@ class CommitmentPart(Part):
 
 
 def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
-    """Return a commitment and the digest of the commitment's file.
+    """Read a commitment. Return it together with the digest of its file.
 
     Raises
     ------
-    InputError : when the file is not a commitment.
+    InputError : if the file is not a commitment.
     """
     problem = ""
     try:

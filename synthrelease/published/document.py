@@ -1,5 +1,5 @@
-"""Define release.json as one set of models. Documents are written from these models, and `verify` and `load` read documents
-with the same models.
+"""Define the structure of release.json as a set of models. Documents are written from these models, and `verify` and `load`
+read documents with the same models.
 
 **The promise** (docs/bundle.md, what programs may rely on). A document states its format number. This number is 1 since version
 1.0.0, the first published version:
@@ -72,7 +72,8 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """The facts that are published exactly: their paths in release.json, grouped by the source of the fact.
+    """The facts that are published exactly, without noise. Each fact is given by its path in release.json, and the facts are
+    grouped by their source.
 
     Attributes
     ----------
@@ -91,8 +92,9 @@ class ScopePart(Part):
 
         Parameters
         ----------
-        domain : the part that says how the number of rows was determined. A counted number is a noisy output.
-        parts : further parts of the document. Each part names the facts that it publishes exactly.
+        domain : the section that says how the number of rows was determined. A counted number is a noisy output, so it is not
+            an exact fact.
+        parts : further sections of the document. Each section names the facts that it publishes exactly.
         """
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
@@ -109,24 +111,24 @@ class ScopePart(Part):
         )
 
     def places(self) -> list[str]:
-        """All places."""
+        """The paths of all these facts in release.json."""
         return [*self.private_file, *self.specification, *self.published_figures]
 
 
 class IntensityPart(Part):
-    """The size of the guarantee. `delta_exact` is "0" for the standard "multiplicative"."""
+    """The size of the privacy loss: epsilon and delta. `delta_exact` is "0" if the standard is "multiplicative"."""
 
     epsilon_exact: ExactText
     delta_exact: ExactText
 
 
 class FlavourPart(Part):
-    """A guarantee in five building blocks: domain, scope, unit, standard and intensity.
+    """A privacy guarantee, described by five components: domain, scope, unit, standard and intensity.
 
     Attributes
     ----------
     domain : the files that the guarantee covers.
-    scope : the exactly published facts, which are equal in all files that the guarantee compares.
+    scope : the facts that are published exactly. They are the same in all files that the guarantee compares.
     unit : the unit in which two neighbouring files differ.
     standard : how two output distributions are compared: "multiplicative" (pure), "(epsilon, delta)", or "zCDP". No release
         states "zCDP" here, but descriptions of other methods may.
@@ -141,7 +143,7 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """Return the building blocks of a guarantee. `domain` and `parts` are as in `ScopePart.of`."""
+        """Create the description of a guarantee. `domain` and `parts` are as in `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -157,23 +159,23 @@ BEFORE: Literal[5] = 5
 
 
 class ReleaseDocument(Part):
-    """The complete release.json, with its fields in the order of the file. Fields with default values, and unused options, are
-    not written.
+    """The complete content of release.json. The fields are in the order of the file. Fields with default values and unused
+    options are not written.
 
     Attributes
     ----------
-    members : the members of each row, which have a separate file.
-    geography : areas within areas.
+    members : a description of the members of each row. Members have a separate file.
+    geography : columns with nested areas, such as municipalities within regions.
     marks : columns that summarise indicators.
     specification : the digest of specification.json: the configuration and the acceptance file, without [card].
     files : the SHA-256 checksums of the data files.
     versions : versions of the software that computed the release. `written_by` is the version of synthrelease that wrote the
         documents.
-    calibration : weights with which the rows meet published totals.
-    flavour : the guarantee in its building blocks, for programs.
-    bundle : further formats that the publisher asked for.
-    partition : random pieces of the rows.
-    split : the piece of the register.
+    calibration : the published totals to which the rows are weighted, and the weights.
+    flavour : the guarantee, described by its components for use by programs.
+    bundle : further file formats that the publisher requested.
+    partition : the random division of the rows into two pieces.
+    split : the piece of a split register that the release used.
     series : other releases of the same register.
     population : the population from which the file is a simple random sample.
     scout : the noisy tables that were published before the release, and the cap on the total cost of these tables and the
@@ -185,7 +187,7 @@ class ReleaseDocument(Part):
     intended_queries : the questions that the release is meant to answer.
     plugins : other packages that the release used, with versions and digests. This program does not prove the privacy
         statements of these packages.
-    not_promised : associations about which the publisher promises nothing.
+    not_promised : associations between columns that the publisher does not promise to preserve.
     attacks : results of attacks on public rows, as the publisher reports them.
     """
 
@@ -232,7 +234,7 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether a version before 1.0.0 made the run. Older rules apply to such a run."""
+        """Return whether a version before 1.0.0 made the run. Older checks apply to such a run."""
         return self.run_by.startswith("0.")
 
     @property
@@ -254,50 +256,48 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return, for options that also contain texts for readers, the settings that were fixed before the run."""
+        """Return the settings that were fixed before the run, for those options that also contain descriptions for readers."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """Return the published part of each option in use, by option."""
+        """Return the section of release.json for each option in use, by the name of the option."""
         return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
     @property
     def csv(self) -> str:
-        """Name of the CSV file with the table."""
+        """The name of the CSV file with the released table."""
         return f"{self.bundle.stem}.csv"
 
     @property
     def parquet(self) -> str:
-        """Name of the Parquet file with the table."""
+        """The name of the Parquet file with the released table."""
         return f"{self.bundle.stem}.parquet"
 
     @property
     def rows_worked_with(self) -> int:
-        """Number of rows of the private file that the release used. Unless rows were divided, it equals the number of rows of
-        the table.
+        """The number of rows of the private file that the release used. It equals the number of rows of the released table,
+        unless the rows were divided into pieces.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
     @property
     def secret_piece(self) -> bool:
-        """Return whether a secret decides which rows of the file belong to the release."""
+        """Return whether a secret key decides which rows of the file the release used."""
         return self.split is not None
 
     @property
     def figures_about(self) -> str:
-        """Return a phrase that names the part of the rows that the criterion values describe, or an empty string if they
-        describe all rows.
-        """
+        """Return a phrase that says which rows the criterion values describe, or an empty string if they describe all rows."""
         if self.partition is not None:
             return "a random piece of the rows ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """Return the text that follows the name and the cost in the ledger, after a comma, or an empty string if nothing
-        follows.
+        """Return a note for the ledger. In the ledger, it follows the name and the cost after a comma. The note may be
+        empty.
         """
         return "" if self.split is None else f", piece {self.split.piece}"
 
@@ -308,14 +308,14 @@ class ReleaseDocument(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Return whether other releases from the same records exist or may exist. The privacy losses of such releases add
+        """Return whether other releases from the same records exist or may exist. The privacy losses of all these releases add
         up.
         """
         return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
     def shape(self) -> TableShape:
-        """Return the description of the columns of the table."""
+        """Return a description of the columns of the table, which is needed to read its files."""
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -327,33 +327,35 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return the assignment of columns to roots and to their members, or None if there are no members."""
+        """Return which columns describe the root and which columns describe its members, or None if there are no members."""
         return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns whose value is determined by other columns in every row. Each entry names the column and these
-        other columns.
+        """The columns that are functions of other columns: in every row, the other columns determine their value. Each entry
+        names such a column and these other columns.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
-        """Return the file of the table, or the two files of roots and of their members."""
+        """Return the file that contains the table or, for linked tables, the file of the roots and the file of the members."""
         return files_of(self.columns, self.linked, self.bundle)
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:
-        """Return the file names of the table as CSV and as Parquet. Each comes with the name of the members' file (empty
-        without members).
+        """Return the file names of the table in CSV and in Parquet. Each name is paired with the name of the members' file
+        (empty if there are no members).
         """
         names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
         return (self.csv, names[0]), (self.parquet, names[1])
 
     @property
     def measured_bins(self) -> int:
-        """Largest number of binnings on which shared measurements could have been released, or 1 if each round measures."""
+        """The largest number of binnings on which shared measurements could have been released. It is 1 if each round makes its
+        own measurements.
+        """
         selection = self.selection
         if not selection.shared_measurements:
             return 1
@@ -363,14 +365,14 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether the noisy tables could have been published in only one way. Then an interval can use the whole
-        risk.
+        """Return whether the noisy tables could have been published in only one way. If so, an interval may use the whole risk
+        of an error.
         """
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
     def weighted(self) -> bool:
-        """Return whether the table has a column "weight" after the columns in `columns`."""
+        """Return whether the table has a column "weight" after the other columns."""
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
@@ -383,13 +385,15 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return the reasons why the rows are no simple random sample of a population, as stated or as other fields imply."""
+        """Return the reasons why the rows are no simple random sample of a population. A reason may be stated, or may follow
+        from other fields.
+        """
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return the reasons, as the release declares them, why its rows are no simple random sample.
+        """Return those reasons why the rows are no simple random sample that the release itself declares.
 
         Parameters
         ----------
@@ -405,12 +409,16 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return the rules that exclude rows of the private file, each as the combination that must never occur."""
+        """Return the plausibility rules that exclude rows of the private file. Each rule is the combination of values that must
+        never occur.
+        """
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:
-        """Return the smallest number of times that a row can occur, as the projection and the criteria guarantee."""
+        """Return the smallest number of times that a released row can occur. The projection and the criteria guarantee this
+        number.
+        """
         from synthrelease.generators.projections import published_projection
 
         projection = published_projection(self.configuration.get("projection", {}))
@@ -445,22 +453,22 @@ class ReleaseDocument(Part):
         return json_bytes(self.model_dump(mode="json", by_alias=True))
 
     def dumped(self) -> bytes:
-        """Return the bytes of release.json. The bytes are computed once, because several documents contain their digest."""
+        """Return the bytes of release.json. They are computed only once, because several documents contain their digest."""
         return self._content
 
 
 def read_strictly(content: bytes | str) -> ReleaseDocument:
-    """Read release.json and refuse unknown fields.
+    """Read release.json, and raise an error if it has unknown fields.
 
     Raises
     ------
-    Unexpected : for the first content that this version would not write, with its position.
+    Unexpected : if this version would not write such a document. The message gives the position of the first fault.
     """
     return _read(content, "forbid")
 
 
 def read_leniently(content: bytes | str) -> ReleaseDocument:
-    """Read release.json and ignore fields that a later version added.
+    """Read release.json. Ignore unknown fields, which a later version may have added.
 
     Raises
     ------
