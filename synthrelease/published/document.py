@@ -296,8 +296,8 @@ class ReleaseDocument(Part):
 
     @property
     def ledger_note(self) -> str:
-        """Return a note for the ledger. In the ledger, it follows the name and the cost after a comma. The note may be
-        empty.
+        """Return a string such as ", piece 2" if the release used a piece of a split register, or an empty string. In a ledger,
+        it follows the name and the cost of the release.
         """
         return "" if self.split is None else f", piece {self.split.piece}"
 

@@ -76,20 +76,20 @@ class PublishedRelease:
 
     Attributes
     ----------
-    folder : the folder from which the release was loaded.
+    folder : the path of the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
     domain : the files that the guarantee covers, with `file_rows`, and with the `way` in which the number of rows was
         determined.
-    charges : the charge tree that adds up to the guarantee.
-    criteria : for every acceptance criterion, its released value, its threshold, and the noise of this value.
-    evaluation : texts that say what the criterion values measure.
+    charges : the tree of charges, whose total is the guarantee.
+    criteria : for every acceptance criterion, its released value, its threshold, and the noise in this value.
+    evaluation : sentences that explain what the criterion values measure.
     schema : the columns, in the order of the table.
     rules : the plausibility rules. Each rule has the attributes `never` (the combination that must not occur), `applies_to`
         (private or released rows) and `why`.
-    configuration : the drawn transformation, generator and projection.
+    configuration : the transformation, generator and projection that were drawn at random and used.
     parameters : the settings of each criterion, without name, kind, threshold and epsilon.
-    groups : the groups of bins that criteria compare, by column.
-    codes : (n_rows, n_columns) index of the bin of every row, in every column.
+    groups : for each column that has groups, the groups of bins that criteria compare.
+    codes : (n_rows, n_columns) array: for every row, the index of its bin in each column.
     measurements : the noisy tables from which the rows were made, or None if they are not published.
     measured : whether limits on errors follow from published noisy tables. No limits follow if the number of measurements had
         no upper bound.
@@ -107,9 +107,10 @@ class PublishedRelease:
     design : the survey design of the private file, or None if the release states none.
     population : the size of the population of which the private file is a simple random sample, if the release states this
         size.
-    linked : the assignment of columns to roots and to members, if each row is a root with all its members; None otherwise.
-    functions : columns whose value is determined by other columns in every row, each with these other columns. For example, the
-        municipality determines the region.
+    linked : which columns describe the root and which describe its members, if each row is a root with all its members (such as
+        a household with its persons); None otherwise.
+    functions : columns whose value is determined by other columns in every row. Each entry names such a column and these other
+        columns. For example, the municipality determines the region.
 
     Examples
     --------
@@ -163,7 +164,7 @@ class PublishedRelease:
 
     @cached_property
     def layout(self) -> Layout:
-        """The names of the columns, and the number of bins of each column."""
+        """The names of the columns, each with the number of bins of the column."""
         return Layout(columns=tuple(c.name for c in self.schema), sizes=tuple(len(c.labels) for c in self.schema))
 
     @property
@@ -189,7 +190,7 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table as distinct rows, each with the number of times that it occurs."""
+        """The table as a list of distinct rows, each with the number of times that it occurs."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
@@ -249,11 +250,11 @@ class PublishedRelease:
 
     @cached_property
     def associations(self) -> Associations:
-        """The associations between columns that the rows preserve.
+        """The associations between columns, and whether the released rows preserve them.
 
         Raises
         ------
-        ValueError : for settings that no generator has, as in a changed document.
+        ValueError : if the document has settings that no generator accepts, for example because somebody changed it.
         """
         from synthrelease.generators import GENERATORS
         from synthrelease.generators.associations import Associations, Strengths, all_functions
@@ -287,7 +288,7 @@ class PublishedRelease:
 
         Raises
         ------
-        InputError : without pandas, which comes with the extra `frames`.
+        InputError : if pandas is not installed. The extra `frames` installs it.
         """
         from synthrelease.resources import library
 
@@ -302,7 +303,7 @@ class PublishedRelease:
 
 
 def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
-    """Yield the columns in each rule for released rows."""
+    """Yield the names of the columns in each rule for released rows."""
     for rule in rules:
         if "synthetic" in rule.applies_to:
             names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
@@ -313,18 +314,20 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 
 
 def public_facts(loaded: PublishedRelease) -> PublicFacts:
-    """Return the public facts in a loaded release that the sentences of criteria use, without the rules for private rows."""
+    """Return the public facts of a loaded release that are needed for the explanations of criteria. The rules for private rows
+    are not included.
+    """
     return PublicFacts(
         n=loaded.n_rows, columns=loaded.schema, groups=loaded.groups, criteria={}, counts=loaded.counts, linked=loaded.linked
     )
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return the criterion with this index, or None if this installation does not know the kind of the criterion.
+    """Return the criterion at this position of the release, or None if this installation does not know its kind.
 
     Raises
     ------
-    InputError : when the criterion has parameters that its kind does not accept.
+    InputError : if the criterion has parameters that its kind does not accept.
     """
     score, parameters = release.criteria[index], dict(release.parameters[index])
     try:
@@ -341,7 +344,8 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
 def load(folder: str | Path) -> PublishedRelease:
     """Load a release from its folder.
 
-    Line ends may have been changed ("\\r\\n" as on Windows), because only the labels matter.
+    The line ends of the CSV files may have been changed, for example to "\\r\\n" on Windows. Only the labels of the bins are
+    compared.
 
     Raises
     ------
@@ -359,7 +363,8 @@ def load(folder: str | Path) -> PublishedRelease:
 
 
 def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
-    """Read the folder of a release, but not its rows. Return release.json, and the release with its noisy tables.
+    """Load a release from its folder, with its noisy tables but without its rows. Return release.json as a document, and the
+    release.
 
     Raises
     ------
@@ -378,11 +383,11 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
 def release_of(
     document: ReleaseDocument, *, folder: Path = Path("."), measurements: Measurements | None = None
 ) -> PublishedRelease:
-    """Return the release that a document describes, without the released rows.
+    """Create a release from a document. The result has no released rows.
 
     Raises
     ------
-    BudgetError : for impossible charges.
+    BudgetError : if the document states impossible charges.
     """
     return document.value_of(
         PublishedRelease,
@@ -422,7 +427,7 @@ def _text(path: Path) -> str:
 
 
 def document_of(path: Path) -> ReleaseDocument:
-    """Read release.json.
+    """Read release.json from a folder.
 
     Raises
     ------
@@ -441,8 +446,8 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Return the content of measurements.json on the released bins, with columns in the order of the release, or None if the
-    folder has no such file.
+    """Read measurements.json from a folder, and convert its tables to the released bins, with the columns in the order of the
+    release. Return None if the folder has no such file.
     """
     if NAME not in document.files or not path.is_file():
         return None
@@ -454,11 +459,11 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
 
 
 def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Sequence[PublishedColumn]) -> Measurements:
-    """Return the content of measurements.json on the released bins.
+    """Parse the content of measurements.json, and convert its tables to the released bins.
 
     Raises
     ------
-    Unexpected : when the content does not fit the document.
+    Unexpected : if the content contradicts the document.
     """
     labels = {column.name: column.labels for column in columns}
     read = read_measurements(content, unknown="ignore")
@@ -481,7 +486,8 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the (n_rows, n_columns) bin indices, and the (n_rows,) weights. The weights are None for a table without weights.
+    """Read the rows of a release. Return the (n_rows, n_columns) indices of their bins, and their (n_rows,) weights, or None
+    for the weights if the table has none.
 
     Raises
     ------
@@ -501,7 +507,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
 
 def _on_disk(path: Path) -> Content:
-    """Return the content of a file that contains rows, without the byte order mark that Windows editors add.
+    """Open a file that contains rows. A byte order mark, which Windows editors add, is skipped.
 
     Raises
     ------

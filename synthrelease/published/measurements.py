@@ -1,5 +1,5 @@
-"""Define measurements.json: the noisy tables from which the released table was made. With these tables, readers can compute
-answers with intervals, or fit models.
+"""Define measurements.json, which contains the noisy tables from which the released table was made. With these tables, readers
+can compute answers with intervals, or fit models.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
@@ -48,7 +48,9 @@ NotSample = Literal["design weights", "calibration to totals", "several rows of 
 
 
 class RatioPart(Part):
-    """The estimated ratio of two shares, or null if the noise cannot exclude a denominator of 0."""
+    """The estimated ratio of two shares with its interval. The estimate is null if the noise could explain a
+    denominator of 0.
+    """
 
     name: str
     estimate: Number | None
@@ -63,7 +65,7 @@ class RatioPart(Part):
 
 
 class IntendedEstimatePart(Part):
-    """The estimate for an intended question.
+    """The estimate for a question that the release is meant to answer.
 
     Attributes
     ----------
@@ -71,8 +73,8 @@ class IntendedEstimatePart(Part):
         about a share. Its estimate and its interval are then the share times the number of rows that the rules keep.
     estimate : the estimate. It is null if the statistic is not estimable, or if the number of rows that the rules keep is
         unknown.
-    low, high : the interval for the rows of the file that the rules keep, by exact values, with six digits. An open end is
-        null.
+    low, high : the interval for the rows of the file that the rules keep, computed from exact values and rounded to six digits.
+        An open end is null.
     binned_low, binned_high : the interval for the mean of representative values. `estimate` is an estimate of this mean.
         Absent if representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
@@ -96,7 +98,7 @@ class IntendedEstimatePart(Part):
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
-        """Return the estimate with its interval as text."""
+        """Format the estimate with its interval as text."""
         share = self.unit == "" and self.question.startswith("share ")
         unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
         binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
@@ -128,13 +130,13 @@ class IntendedEstimatePart(Part):
 
 
 class StrengthsPart(Part):
-    """How strong associations are, computed from measurements.json and corrected for noise
+    """The strength of associations between columns, computed from measurements.json and corrected for noise
     (`generators.associations.Strengths`).
 
     Attributes
     ----------
-    shares : shares of the rows in each bin except missing values, by column.
-    pairs : Cramer's V for each pair of columns that was measured together ("a:b").
+    shares : for each column, the share of the rows in each bin. The bin of missing values is left out.
+    pairs : Cramer's V for each pair of columns that was measured together. A pair is named in the form "a:b".
     """
 
     shares: dict[str, list[Number]]
@@ -180,7 +182,7 @@ FORMAT: Literal[1] = 1
 
 
 class MeasuredTablePart(Part):
-    """One measured table."""
+    """One noisy table that was measured."""
 
     columns: Annotated[list[str], Field(min_length=1)]
     labels: list[list[str]]
@@ -194,14 +196,14 @@ class MeasuredTablePart(Part):
 
     @property
     def kind(self) -> type[CountNoise]:
-        """The kind of noise."""
+        """The kind of noise in the table."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.noise]
 
     @property
     def cost(self) -> Fraction:
-        """Return the cost of the table. The cost is an epsilon or a rho, depending on the kind of noise.
+        """Return the cost of the table. It is an epsilon or a rho, depending on the kind of noise.
 
         Raises
         ------
@@ -215,8 +217,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """A measured sum, of scores of bins (`steps`) or of exact values of rows. For exact values, `own_values` states the
-    smallest and the largest contribution of a row.
+    """A noisy sum that was measured: a sum of scores of bins (`steps`), or a sum of exact values of rows. For exact values,
+    `own_values` states the smallest and the largest contribution of a row.
     """
 
     sum: str
@@ -234,7 +236,7 @@ class MeasuredSumPart(Part):
 
 
 class MeasurementsPart(Part):
-    """The complete measurements.json; `sums` is absent if no sums were measured."""
+    """The complete content of measurements.json. `sums` is absent if no sums were measured."""
 
     format: Literal[1]
     n_rows: Annotated[int, Field(ge=1)]
@@ -248,14 +250,14 @@ class MeasurementsPart(Part):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedMeasurement:
-    """One measured table on the released bins.
+    """One measured table, converted to the released bins.
 
     Attributes
     ----------
     columns : names of the columns of the table, in the order of the release.
     values : noisy counts with one axis per column. If several measured bins form a released bin, the counts of the measured
         bins are added up.
-    cells : the number of noisy counts that were added up for each entry of `values`.
+    cells : for each entry of `values`, the number of noisy counts whose sum it is.
     cost : the cost of the table. The cost is an epsilon, or a rho if the noise is Gaussian.
     law : the name of the noise distribution.
     """
@@ -276,7 +278,7 @@ class PublishedMeasurement:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedSum:
-    """One measured sum on the released bins.
+    """One measured sum, converted to the released bins.
 
     Attributes
     ----------
@@ -284,7 +286,7 @@ class PublishedSum:
     columns : names of the columns of the table, in the order of the release.
     steps : whole numbers with one axis per column: the contribution of a row in each released cell to the sum.
     value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared noise.
-    sensitivity : difference between the highest and the lowest step of a measured cell.
+    sensitivity : the difference between the largest and the smallest step of all measured cells.
     together : number of sums that share one noise vector, including this sum.
     """
 
@@ -298,7 +300,7 @@ class PublishedSum:
 
 
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
-    """Return measurements.json as a model.
+    """Parse measurements.json, and return it as a model.
 
     Raises
     ------
@@ -315,7 +317,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Return a measured sum on the released bins. Return None if a released bin combines measured bins with different scores,
+    """Convert a measured sum to the released bins. Return None if a released bin combines measured bins with different scores,
     or if the sum is a sum of exact values.
 
     Parameters
@@ -357,7 +359,7 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
-    """Return whether every measured bin belongs to a released bin."""
+    """Return whether every measured bin belongs to one of the released bins."""
     return len(into) == len(bins) == len(shape) and all(
         len(indices) == size and all(0 <= index < len(labels) for index in indices)
         for indices, size, labels in zip(into, shape, bins, strict=True)
@@ -365,7 +367,7 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
-    """Return a measured table, with its counts added up to the released bins.
+    """Convert a measured table to the released bins: the counts of measured bins that form one released bin are added up.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Define the part of release.json on questions that were measured directly ([[models]]): noisy sums and answers.
+"""Define the section of release.json on questions that were measured directly ([[models]]): noisy sums and answers.
 
     {"epsilon": "1/10", "steps": 1048576, "noises": [{"epsilon": "1/10", "scale": 10485760.0, "size": 3}],
      "sums": [{"of": ["age(0..99)", "age(0..99)"], "low": 0, "high": 1, "value": 4182731123, "noise": 0}],
@@ -10,9 +10,9 @@ have no value in one of the columns `valued`, add 0. Up to its noise, the sum is
 is the number of rows. The noise terms of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to
 exp(-max|z_i| / scale).
 
-The means of groups are measured in `groups`. Each row divides 2^30 parts among the three `shares` of its group. The shares are
-(1 - t)^2, 2 t (1 - t) and t^2. Here t, from 0 to 1, is the position of the row's value between the limits. Every share has
-discrete Laplace noise of `scale`.
+For means of groups, the measured sums are in `groups`. Each row distributes 2^30 units over the three `shares` of its group.
+The proportions are (1 - t)^2, 2 t (1 - t) and t^2. Here t, from 0 to 1, is the position of the row's value between the limits.
+Every share has discrete Laplace noise of `scale`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """The noise that several sums share, with the cost of these sums."""
+    """The noise that several sums share, with the total cost of these sums."""
 
     epsilon: ExactText
     scale: Positive
@@ -50,7 +50,7 @@ class SumPart(Part):
 
 
 class GroupPart(Part):
-    """A group, and the three noisy sums of its rows."""
+    """A group, and the three noisy sums over its rows."""
 
     group: str
     shares: Annotated[list[int], Field(min_length=3, max_length=3)]
@@ -63,7 +63,8 @@ class ModelPart(Part):
     ----------
     limits : limits to which the exact values of each column are clipped.
     valued : columns in which a row must have a value; other rows add 0.
-    epsilon, scale, groups : the epsilon, the noise scale and the groups for means of groups, whose noise is separate.
+    epsilon, scale, groups : for means of groups, the epsilon, the scale of the noise, and the groups. The noise of these sums
+        is independent of other noise.
     """
 
     question: str
@@ -96,7 +97,7 @@ class ModelTermPart(Part):
 
 
 class ModelAnswerPart(Part):
-    """The answer to a question, or the reason why the question has no answer."""
+    """The answer to a question, or the reason why the question cannot be answered."""
 
     question: str
     kind: Kind

@@ -1,4 +1,4 @@
-"""Name the files of a bundle. The names follow from release.json alone, for a release of any version."""
+"""Name the files of a bundle. The names can be computed from release.json alone, for a release of any version."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from synthrelease.settings.tables import BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class FileKind:
-    """A format of files that contain all rows.
+    """A format for files that contain all rows.
 
     Attributes
     ----------
-    ending : ending of the file name, without the point.
-    format : the format's name in datapackage.json.
+    ending : the extension of the file name, without the dot.
+    format : the name of the format in datapackage.json.
     """
 
     ending: str
@@ -28,11 +28,11 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherNames:
-    """The files that a list in [bundle], such as `formats`, requests.
+    """The additional files that can be requested with one of the lists in [bundle], such as `formats`.
 
     Attributes
     ----------
-    words : the purpose of each file, in one line. The keys are the file names.
+    words : the purpose of each file in one line, by the name of the file.
     with_rows : for each entry of the list, the format of the files with rows. The checksums of these files are in release.json.
     documents : for each entry of the list, the files that can be computed from release.json and the table.
     packages : for each entry of the list, the library that writes the files.
@@ -46,7 +46,7 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """Return the formats with rows among the chosen entries."""
+        """Return those of the chosen formats whose files contain rows."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 
@@ -96,18 +96,20 @@ def namings() -> Mapping[str, FurtherNames]:
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the format of a file with rows that a list in [bundle] asks for, or None for a file that no list asks for."""
+    """Return the format of a file with rows that a list in [bundle] can request, or None if no list requests a file with this
+    name.
+    """
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 
 
 def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """Return the formats with rows that the lists in [bundle] ask for."""
+    """Return the formats of files with rows that the lists in [bundle] request."""
     return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
 
 
 def further_names(bundle: BundleTable) -> list[str]:
-    """Return the names of the documents that the lists in [bundle] ask for."""
+    """Return the names of the documents that the lists in [bundle] request."""
     return [
         document
         for name, chosen in bundle.chosen.items()
@@ -118,7 +120,7 @@ def further_names(bundle: BundleTable) -> list[str]:
 
 
 def packages(bundle: BundleTable) -> list[str]:
-    """Return the libraries that write the requested formats, each once."""
+    """Return the names of the libraries that write the requested formats, without repetitions."""
     choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
     return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
@@ -145,7 +147,7 @@ def has_ask_page(document: ReleaseDocument) -> bool:
 
 
 def documents(document: ReleaseDocument) -> list[str]:
-    """Return the names of the documents that follow from release.json and the table."""
+    """Return the names of the documents that can be computed from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
     pages += [ask_name(document, language) for language in document.card.languages] if has_ask_page(document) else []
     sheets = ["QUESTIONS.md"] if f"{STEM}.csv" in document.files else []
@@ -155,7 +157,9 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that the version that wrote this release did not write yet, each with a sentence that says so."""
+    """Return the files that did not exist yet in the version that wrote this release. Each file comes with a sentence that says
+    so.
+    """
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         later = {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)}
@@ -164,13 +168,13 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:
-    """Return the files with all rows (of roots and of members), in every format that release.json names."""
+    """Return the files that contain all rows (of roots and of members), in every format that release.json lists."""
     endings = ["csv", "parquet", *(kind.ending for kind in kinds_of_rows(document.bundle))]
     return [table.named(ending) for table in document.table_files for ending in endings]
 
 
 def possible_data(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the files with rows or numbers that such a release may have."""
+    """Yield the names of all files with rows or numbers that a release with this document may have."""
     yield from promised_tables(document)
     if document.imputation is not None and not document.imputation.failed:
         yield document.imputation.file(document.bundle)

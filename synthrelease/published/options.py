@@ -1,5 +1,5 @@
-"""Define the parts of release.json for options, one model for each option, and the functions with which `verify` checks these
-parts.
+"""Define the sections of release.json about options, with one model for each option. Also define the functions with which
+`verify` checks these sections.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PartitionPart(Part):
 
     Attributes
     ----------
-    fit_exact : the share of the rows that the generator was fitted to; the criteria use the other rows.
+    fit_exact : the share of the rows to which the generator was fitted, as an exact fraction. The criteria use the other rows.
     rows, fit_rows, score_rows : the number of rows that the release used, and the number of rows in each of the two pieces. The
         released table has `score_rows` rows, and the criteria compare it with the second piece.
     """
@@ -67,7 +67,7 @@ class PartitionPart(Part):
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the sizes of the pieces as exact facts, if the number of rows is published or stated."""
+        """Return the sizes of the pieces as exact facts, if the number of rows is published exactly or stated."""
         sources: dict[Way, tuple[Fact, ...]] = {
             "exact": (("private_file", "partition"),),
             "whole": (("private_file", "partition"),),
@@ -76,18 +76,18 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the piece that the criteria use, if `share` is the share among all rows
+        """Return the standard deviation of a share in the piece that the criteria use. `share` is the share among all rows
         (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
 
 class SplitPart(Part):
-    """The piece of the register that the release read. The criterion values, the noise and the table describe this piece.
+    """The piece of the register that the release used. The criterion values, the noise and the table describe only this piece.
 
     Attributes
     ----------
-    by : the column of the file with the public record numbers.
+    by : the column of the file that contains the public record numbers.
     piece, of : number of the piece, from 1, and number of pieces. A secret key, which no release contains, determines which
         record numbers belong to this piece.
     """
@@ -105,23 +105,24 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """A sentence which says that the release does not use the rows of the other pieces."""
+        """A sentence that says that the release does not use the rows of the other pieces."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the rows that the release used, if `share` is the share of all rows of
+        """Return the standard deviation of a share in the rows that the release used. `share` is the share among all rows of
         the file (theory 11.11, counts of random pieces; the keyed hash is treated as a random choice).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
 
 def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
-    """Return the standard deviation of a share in a random subset of the rows, if `share` is the share of all rows."""
+    """Return the standard deviation of a share in a random subset of the rows. `share` is the share among all rows."""
     return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
 class MembersPart(Part):
-    """The members of linked tables. Members have a separate file, which contains the key of their root.
+    """The members in linked tables, such as the persons of households. Members have a separate file, which contains the key of
+    their root.
 
     Attributes
     ----------
@@ -130,7 +131,8 @@ class MembersPart(Part):
     size : the column of the table with the number of members of each root.
     most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
     more : how roots with more than `most` members are treated. "first" keeps the first members, and "drop" excludes the root.
-    order, reference : the columns of the file that order the members, and the column and text that mark the first member.
+    order, reference : the columns of the file by which the members are ordered; and the column, with the string in it, that
+        marks the first member.
     columns : the columns of a member. In `schema`, the column NAME appears as NAME_1 for the first member, NAME_2 for the
         second member, and so on.
     whole : columns in which every member has a value.
@@ -157,7 +159,7 @@ class MembersPart(Part):
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
-        """Return the published form of a layout of roots and members."""
+        """Create this section from the layout of roots and members."""
         return cls.like(
             linked,
             reference=dict([linked.reference]) if linked.reference else {},
@@ -167,7 +169,7 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """Return the layout of members within the record of their root."""
+        """Return the layout of a record: a root with the columns of its members."""
         return self.value_of(
             Linked,
             names=tuple(self.columns),
@@ -178,14 +180,14 @@ class MembersPart(Part):
 
 
 class MarginGroupPart(Part):
-    """A group of bins of a column in a margin: the label of the group, and its released bins."""
+    """One group of bins of a column in a margin: the label of the group, and the released bins in it."""
 
     label: str
     bins: Annotated[list[str], Field(min_length=1)]
 
 
 class MarginPart(Part):
-    """Published totals over all combinations of the groups of some columns.
+    """Published totals for all combinations of groups of some columns.
 
     Attributes
     ----------
@@ -199,7 +201,7 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups that were merged, with their column and the index of their margin, counted from 0."""
+    """Neighbouring groups that were merged, with their column and the index of the margin (from 0) to which they belong."""
 
     margin: int
     column: str
@@ -207,12 +209,12 @@ class JoinedPart(Part):
 
 
 class WeightsPart(Part):
-    """The result of raking.
+    """The result of raking the rows to published totals.
 
     Attributes
     ----------
     design_effect : 1 + cv^2 of the weights.
-    cycles : number of passes through all margins.
+    cycles : the number of passes over all margins.
     deviation : the largest difference between a weighted count and its published total, relative to this total.
     """
 
@@ -225,11 +227,11 @@ class WeightsPart(Part):
 
 
 class CalibrationPart(Part):
-    """The totals to which the released rows are weighted.
+    """The published totals to which the released rows are weighted.
 
     Attributes
     ----------
-    source : the publication of the totals.
+    source : the publication that contains the totals.
     start : the column whose representative values are the initial weights, or null if all weights start equal.
     floor, cap : smallest and largest weight, as multiples of the mean weight.
     margins : the totals. If there are none, the weights are the representative values of `start`.
@@ -251,19 +253,21 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """Return the text that describes the column of weights."""
+        """Return the description of the column of weights."""
         return f"Raked to: {self.source}" if self.margins else f"Representative value of the row's class of {self.start}."
 
     @property
     def beyond(self) -> str:
-        """Return a phrase that states what nobody can check about the totals from the bundle."""
+        """Return a phrase that says what cannot be checked about the totals from the bundle alone."""
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published as stated ({self.source})"
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """Return a calibration on the released bins, with the weights or the reason why there are no weights."""
+        """Create this section from a calibration, on the released bins, with the weights or the reason why there are no
+        weights.
+        """
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -276,11 +280,11 @@ class CalibrationPart(Part):
         )
 
     def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
-        """Return the stated calibration.
+        """Convert this section back to a calibration.
 
         Raises
         ------
-        LookupError, ValueError : for groups that do not fit the columns.
+        LookupError, ValueError : if the groups do not fit the columns.
         """
         labels = {column.name: column.labels for column in columns}
         return self.value_of(Calibration, margins=tuple(_margin(part, labels) for part in self.margins))
@@ -320,7 +324,8 @@ def _weights_part(weights: Weights) -> WeightsPart:
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
-    """Return the weights, or the reason why there are no weights. The weights and the reason depend on released values only.
+    """Compute the weights of a table, or return the reason why there are no weights. The result depends only on released
+    values.
 
     Parameters
     ----------
@@ -340,7 +345,7 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
 
 
 class PlanOfYearsPart(Part):
-    """A plan over years that was made before the first year, and the year of this document.
+    """A multi-year plan, which was made before its first year, and the year of this document.
 
     Attributes
     ----------
@@ -363,7 +368,7 @@ class PlanOfYearsPart(Part):
 
     @classmethod
     def of_plan(cls, year: YearOfSeries) -> PlanOfYearsPart:
-        """Return the plan, with the year of a release."""
+        """Create this section from the plan and the year of a release."""
         plan = year.horizon
         return PlanOfYearsPart.like(
             plan,
@@ -375,7 +380,7 @@ class PlanOfYearsPart(Part):
 
     @property
     def horizon(self) -> Horizon:
-        """The plan."""
+        """Convert this section back to the multi-year plan."""
         from synthrelease.privacy.plan import Horizon
 
         epsilons = tuple(map(Fraction, self.epsilons_exact))
@@ -383,7 +388,7 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The plan over years, and the position of this release in the plan (theory 11.13, a promise over years).
+    """The multi-year plan, and the position of this release in the plan (theory 11.13, a promise over years).
 
     Attributes
     ----------
@@ -411,10 +416,10 @@ class EarlierPart(Part):
         nothing to a person.
     corrects : the digest of the release that this release replaced, if it is an erratum. An erratum spends no budget.
     changed : how bins and rules changed from the earlier to the present release, one sentence for each change.
-    year, again : the year of this release in the plan over years, and whether it was the second run of this year. Absent
-        without a plan; `again` is absent if false.
-    estimated : with a plan over years, those estimates of this earlier release whose columns have the same bins in the present
-        release, or absent if there are none.
+    year, again : the year of this release in the multi-year plan, and whether it was the second run for this year. Both are
+        absent if there is no plan; `again` is absent if it is false.
+    estimated : if there is a multi-year plan, those estimates of this earlier release whose columns have the same bins in the
+        present release. Absent if there are no such estimates.
     """
 
     title: str
@@ -443,14 +448,14 @@ class CorrectedPart(Part):
 
 
 class SeriesPart(Part):
-    """All releases from records of the same persons.
+    """All releases that use records of the same persons.
 
     Attributes
     ----------
     total_epsilon_exact, total_delta_exact : the total loss of a person with records in all releases, including this release
         (theory 1.1, sequential composition). Both totals are null if one of the releases promises nothing to a person. An
         erratum and the release that it corrects count as one release.
-    years : the plan over years, or absent if there is no such plan.
+    years : the multi-year plan, or absent if there is no such plan.
     """
 
     beyond: ClassVar[str] = "that release.json names all releases of the same register"
@@ -463,26 +468,26 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return those facts about the plan over years that were fixed before the run, or None if there is no plan."""
+        """Return those facts about the multi-year plan that were fixed before the run, or None if there is no plan."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
 
     @property
     def several_releases(self) -> bool:
-        """Return whether earlier releases are named, or further releases are planned."""
+        """Return whether this section names earlier releases, or whether a multi-year plan provides for further releases."""
         return bool(self.earlier) or self.years is not None
 
 
 class ScoutPart(Part):
-    """The scout (noisy tables that were published before the release), and the cap on the total cost of scout and release. The
-    cap was fixed before the scout was measured (theory 9.19, one cap).
+    """The scout (noisy tables that were published before the release), and a cap on the total cost of the scout and the
+    release. The cap was fixed before the scout was measured (theory 9.19, one cap).
 
     Attributes
     ----------
     document : the SHA-256 checksum of scout.json in the scout's folder.
     epsilon_exact, delta_exact : the cap, which equals the guarantee.
-    rho_exact, rare_exact, tests_exact : the exact numbers in `privacy.cap.Cap`.
+    rho_exact, rare_exact, tests_exact : the numbers of `privacy.cap.Cap` as exact fractions.
     alone_exact : the epsilon of the scout alone, stated at the delta of the cap.
     """
 
@@ -497,11 +502,11 @@ class ScoutPart(Part):
 
     @classmethod
     def of(cls, table: ScoutTable) -> ScoutPart:
-        """Return the part of release.json for a table [scout]."""
+        """Create this section from the table [scout] of a configuration."""
         return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
-        """Return the cap.
+        """Convert this section back to the cap.
 
         Raises
         ------
@@ -511,8 +516,8 @@ class ScoutPart(Part):
 
 
 class PopulationPart(Part):
-    """The guarantee for a member of the population, under the assumption that nobody knows who was drawn. A ledger charges only
-    the main guarantee.
+    """The guarantee for a member of the population, if nobody knows who was drawn into the file. A ledger charges only the main
+    guarantee.
 
     Attributes
     ----------
@@ -531,12 +536,12 @@ class PopulationPart(Part):
     delta_exact: ExactText
 
     def loss(self) -> Loss:
-        """Return the stated privacy loss of a member of the population: epsilon and delta."""
+        """Return epsilon and delta, the stated privacy loss of a member of the population."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 
 class DesignPart(Part):
-    """The stated survey design of the private file, which intervals for a population use.
+    """The stated survey design of the private file, which is used to compute intervals for a population.
 
     Attributes
     ----------
@@ -556,26 +561,31 @@ class DesignPart(Part):
 
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
-        """Return the part of release.json for a table [design]."""
+        """Create this section from the table [design] of a configuration."""
         return cls.like(table)
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters is unknown, because neither a design effect nor random groups are stated."""
+        """Return whether the effect of clusters is unknown: neither a design effect nor random groups of clusters are
+        stated.
+        """
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect of some columns, or None if one of the columns has no stated effect."""
+        """Return the largest stated design effect among some columns, or None if the design effect of one of them is not
+        stated.
+        """
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
 
 class ImputationPart(Part):
-    """The complete copies of the released table in imputed.csv.
+    """The completed copies of the released table in imputed.csv, in which missing values are filled in.
 
     Attributes
     ----------
-    donors : the number of donor rows that must agree with a row. If fewer rows agree, the last columns of `match` are dropped.
+    donors : the smallest number of donor rows for a row with missing values. Donors must agree with the row in the columns of
+        `match`. If fewer rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
     rows : number of released rows in which a value is missing although the rules do not require a missing value.
     smallest : the smallest number of rows that get the values of one donor. So each row of a copy occurs at least this number
@@ -592,7 +602,7 @@ class ImputationPart(Part):
     failed: str
 
     def file(self, bundle: BundleTable) -> str:
-        """Return the name of the file with the copies."""
+        """Return the name of the file that contains the copies."""
         return bundle.named(IMPUTED)
 
 
@@ -602,7 +612,7 @@ def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
 
 
 def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
-    """Return the rule for filling gaps, on the released bins."""
+    """Return the rule for filling missing values, on the released bins."""
     names = [column.name for column in columns]
     return Gaps(
         missing=missing_bins(columns),
@@ -614,11 +624,12 @@ def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
 
 
 def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
-    """Return, for each row of data.csv, the names of the columns in which it has gaps, separated by spaces.
+    """Return, for each row of data.csv, the names of the columns in which a value is missing and to be filled in, separated by
+    spaces.
 
     Parameters
     ----------
-    open_ : (n_cells, n_columns) mask of the gaps in the table (`gaps_of_cells`).
+    open_ : (n_cells, n_columns) mask of the missing values to be filled in (`gaps_of_cells`).
     """
     names = np.full(len(table.counts), "", dtype=object)
     for column, name in enumerate(table.names):
@@ -630,12 +641,12 @@ def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
 
 
 class LevelPart(Part):
-    """One level of areas.
+    """One level of nested areas, such as all regions.
 
     Attributes
     ----------
     column : the column of the table with the area of each row.
-    areas : number of possible areas.
+    areas : the number of possible areas at this level.
     """
 
     column: str
@@ -661,12 +672,14 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that are determined by other columns: an area determines the area of the next higher level."""
+        """Return the columns of areas that are functions of other columns: each area determines the area of the next higher
+        level.
+        """
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
 
 class NumberPart(Part):
-    """A column that summarises indicators.
+    """A column whose value summarises several indicators of the same row.
 
     Attributes
     ----------
@@ -679,7 +692,7 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table that summarise the indicators of the same row. The private file does not have these columns.
+    """Columns of the table that summarise indicators in the same row. The private file does not have these columns.
 
     Attributes
     ----------
@@ -697,7 +710,5 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that are determined by other columns: the indicators of a group determine the column that
-        summarises them.
-        """
+        """Return the columns that summarise indicators. Each of them is a function of the indicators in its group."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

@@ -1,4 +1,6 @@
-"""Compute the statements of a release about earlier releases of its register: costs, the total for a person, and changes."""
+"""Compute what a release states about earlier releases of the same register: their costs, the total cost for a person, and
+changes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _WORD = re.compile(r"\w+")
 
 
 def read(content: bytes) -> ReleaseDocument:
-    """Return the release.json of another release as a document.
+    """Parse the release.json of another release.
 
     Raises
     ------
@@ -33,7 +35,8 @@ def read(content: bytes) -> ReleaseDocument:
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
-    """Return the published part about an earlier release, from the earlier release.json alone.
+    """Create the published section about an earlier release. It depends only on the release.json of the earlier release and on
+    the document of this release.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 
 
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
-    """Yield the estimates of an earlier release for questions on columns whose bins are unchanged in the new release.
+    """Yield those estimates of an earlier release whose columns have the same bins in the new release.
 
     Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release uses
     only a part of the risk, so no interval for a change can be computed from it.
@@ -81,7 +84,7 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """Return the plan over years, with the largest loss of a person so far."""
+    """Return the section about the multi-year plan, with the largest privacy loss of a person so far."""
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
     return YearsPart(
@@ -95,7 +98,7 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return the largest loss of a person over all years up to this year.
+    """Return the largest privacy loss of a person from all years up to this year.
 
     For a year without a named release, the planned budget is counted, because a run that does not release a table also spends
     its budget. This also holds for the first run of a year that has a second run. An erratum counts as the release that it
@@ -149,8 +152,8 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the release that spent the budget. The function follows each erratum back to the release that it
-    corrects.
+    """Return the digest of the release that spent the budget. Starting from an erratum, the function goes back to the release
+    that it corrects, and so on.
     """
     seen = set()
     while digest in corrected and digest not in seen:
@@ -160,7 +163,7 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
-    """Yield the changes of bins and rules between two releases, each as a sentence."""
+    """Yield a sentence for each change of bins or rules from the old to the new release."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
     yield from (f"The column {name} was removed." for name in old_columns if name not in new_columns)

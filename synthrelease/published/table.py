@@ -43,12 +43,12 @@ class TableError(OutputError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """The columns of a released table.
+    """A description of the columns of a released table, which is needed to read its files.
 
     Attributes
     ----------
-    names, labels, ordered : the names of the columns of the schema, the labels of the bins of each column, and whether these
-        bins have an order.
+    names, labels, ordered : for each column of the schema, its name, the labels of its bins, and whether these bins are
+        ordered.
     weighted : whether a column of weights follows the other columns.
     marked : whether the last column is `synthetic`, which is 1 in every row.
     linked : the assignment of columns to roots and to their members, which have two separate files, or None if there are no
@@ -72,7 +72,7 @@ class TableShape:
 
     @property
     def layout(self) -> Layout:
-        """The names of the columns of the schema, and the number of bins of each column."""
+        """The names of the columns of the schema, each with the number of bins of the column."""
         return Layout(columns=self.names, sizes=tuple(len(labels) for labels in self.labels))
 
     @property
@@ -89,7 +89,7 @@ class RowsBatch:
     ----------
     bins : (n_rows,) bin indices of each column, in the smallest sufficient integer type.
     weights : (n_rows,) weights of the rows, or None for a table without weights.
-    keys : (n_rows,) for each row, the number of its root, or empty for a table without members.
+    keys : (n_rows,) for each row, the number of its root. Empty for a table without members.
     """
 
     bins: list[np.ndarray]
@@ -105,7 +105,7 @@ class RowsBatch:
 
     @classmethod
     def joined(cls, batches: Iterable[RowsBatch], shape: TableShape) -> RowsBatch:
-        """Return several batches of a table of this shape as one batch."""
+        """Join several batches of a table of this shape into one batch."""
         none = cls(bins=[np.zeros(0, dtype=np.min_scalar_type(max(len(labels) - 1, 0))) for labels in shape.labels])
         batches = [none, *batches]
         bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
@@ -115,14 +115,14 @@ class RowsBatch:
 
 
 def written(fields: Sequence[str]) -> bytes:
-    """Return a line of data.csv, with quotes around fields that need them."""
+    """Format a line of data.csv. Fields that need quotation marks get them."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
 
 
 class LabelledBins:
-    """Convert labels to bin indices, for a column that Arrow stores as a dictionary of strings in any order."""
+    """Convert the labels in a column to bin indices. Arrow stores such a column as a dictionary of strings, in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -134,8 +134,8 @@ class LabelledBins:
 
         Raises
         ------
-        TableError : when a string is not a label. The message states the number of the line. `line` is the number of the first
-            row's line.
+        TableError : if a string is not the label of a bin. The message states the line of the file. `line` is the line number
+            of the first row.
         """
         if self._known is None or not self._known[0].equals(column.dictionary):  # usually the dictionary of the previous batch
             texts = column.dictionary.to_pylist()
@@ -158,7 +158,7 @@ class LabelledBins:
 
 
 def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield the rows of a file, with bin indices in place of labels.
+    """Yield the rows of a file in batches, with bin indices instead of labels.
 
     Raises
     ------
@@ -179,11 +179,11 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return the (n_rows,) numbers in a column.
+    """Return the (n_rows,) numbers in a column of a batch.
 
     Raises
     ------
-    TableError : when a row has no number in this column.
+    TableError : if a row has no number in this column.
     """
     if batch[name].null_count:
         raise TableError(f"the column {name!r} has rows without a number")
@@ -260,11 +260,11 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFile:
-    """A table of a release, which has the same name in every format.
+    """A table of a release. Its file has the same name in every format, except for the extension.
 
     Attributes
     ----------
-    stem : the file name without its ending.
+    stem : the file name without its extension.
     key : name of the key column of whole numbers, which comes first, or empty if the table has no key column.
     columns : the columns of the schema that the table contains, with their names in this table. For members, these are the
         columns of the first member.
@@ -277,12 +277,14 @@ class TableFile:
     of_members: bool = False
 
     def named(self, ending: str) -> str:
-        """Return the file name in a format."""
+        """Return the file name with the extension of a format."""
         return f"{self.stem}.{ending}"
 
 
 def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: BundleTable) -> tuple[TableFile, ...]:
-    """Return the files of a table with these columns: one file for all rows, or one file for roots and one file for members."""
+    """Return the files of a table with these columns: one file for all rows or, for linked tables, one file for roots and one
+    file for members.
+    """
     if linked is None:
         return (TableFile(stem=bundle.stem, key="", columns=tuple(columns)),)
     by_name = {column.name: column for column in columns}
@@ -335,15 +337,16 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return, for each column of members, the indices of its columns in a row that contains a root with all its members: one
-    index for the first member, one for the second, and so on.
+    """Return, for each column of members, its indices in a row that contains a root with all its members: one index for the
+    first member, one for the second, and so on.
     """
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Read both files, and yield one batch in which each row contains a root with all its members.
+    """Read the file of roots and the file of members together. Yield batches in which each row contains a root with all its
+    members.
 
     Raises
     ------
@@ -430,7 +433,7 @@ class ReleasedTable:
             yield rows if ends is None else np.searchsorted(ends, rows, side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """Return the rows of roots with only the columns of roots. Without members, return the whole table."""
+        """Return the table with only the columns of roots. If there are no members, return the whole table."""
         linked = self.linked
         if linked is None:
             return self
@@ -444,7 +447,7 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return the rows of members, or None for a table without members."""
+        """Return the table of the members, or None if there are no members."""
         linked = self.linked
         if linked is None:
             return None
@@ -467,18 +470,18 @@ class ReleasedTable:
 
     @cached_property
     def margins(self) -> list[np.ndarray]:
-        """Return for every column the (n_bins,) number of rows in each bin."""
+        """Return, for every column, an (n_bins,) array with the number of rows in each bin."""
         return self.counts.margins()
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """Return the (n_bins of left, n_bins of right) counts of two columns. The index `left` must be smaller than the index
-        `right`.
+        """Return the counts of two columns as an (n_bins of left, n_bins of right) array. The index `left` must be smaller than
+        the index `right`.
         """
         return self.counts.marginal((left, right))
 
 
 def read_csv(content: Content, shape: TableShape, members: Content = b"") -> ReleasedTable:
-    """Return data.csv as counts. The counts have weights if the table has weights.
+    """Read data.csv, and return its rows as counts. The result has weights if the table has weights.
 
     Parameters
     ----------
@@ -494,7 +497,7 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
 def read_parquet(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int, members: Content = b""
 ) -> ReleasedTable:
-    """Return data.parquet as counts.
+    """Read data.parquet, and return its rows as counts.
 
     Raises
     ------
@@ -542,7 +545,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
 
 def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
-    """Return the (n_cells,) weight of the rows of each cell.
+    """Return an (n_cells,) array with the weight of the rows in each cell.
 
     Raises
     ------
@@ -581,7 +584,7 @@ def parquet_rows(
 def _parquet_batches(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int | None = None, most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of one file.
+    """Yield the rows of one Parquet file in batches.
 
     Raises
     ------
@@ -615,7 +618,7 @@ def _parquet_batches(
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """Return the next batch of a Parquet file; None after the last batch.
+    """Return the next batch of a Parquet file, or None after the last batch.
 
     Raises
     ------
