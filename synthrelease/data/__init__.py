@@ -1,3 +1,3 @@
-"""Describe tables, for all other parts of the program: bins, rules, columns, schemas, counts of cells, and masks of plausible
-cells.
+"""Define how the program represents tables: columns and their bins, schemas, plausibility rules, counts of cells, and masks of
+the plausible cells.
 """

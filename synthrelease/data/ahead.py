@@ -1,8 +1,8 @@
-"""Process parts of a file in threads, before they are needed, and return the results in the order of the parts.
+"""Process the parts of a file in threads, ahead of the caller. Results are returned in the order of the parts.
 
-The results do not depend on the number of threads. Results and errors are returned in the order of the parts, so an error in a
-later part is raised after all results of earlier parts. If the system has no memory for threads, each part is processed in the
-thread of the caller. If a thread were started nevertheless, Python could wait forever for a thread that failed to start.
+The results do not depend on the number of threads. If processing a part fails, the error is raised after the results of all
+earlier parts were returned. If the system has too little memory for more threads, each part is processed in the caller's
+thread. Python could wait forever for a thread that failed to start.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def processors() -> int:
 
 
 class Ahead(Generic[Part, Result]):
-    """The parts of a file that are processed in threads, in order.
+    """Processes the parts of a file in threads, and returns the results in order.
 
     Parameters
     ----------
     work : function that processes a part, in a thread.
-    parts : function that returns the next part of the file, or None at the end. The thread of the caller calls this function.
+    parts : function that returns the next part of the file, or None at the end. It is called in the caller's thread.
     """
 
     def __init__(self, work: Callable[[Part], Result], parts: Callable[[], Part | None]):
@@ -58,12 +58,12 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part and its result. Return None at the end of the file. An error of reading or processing the part
-        is raised here.
+        """Return the next part and its result, or None at the end of the file. If reading or processing the part failed, raise
+        that error.
 
         Parameters
         ----------
-        ahead : whether to begin to process later parts, too.
+        ahead : whether to start processing later parts as well.
         """
         while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):
             self._begin()
@@ -88,7 +88,9 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Return the parts that follow the latest part, and drop their results. The caller will request these parts again."""
+        """Discard the results of all parts after the latest returned part. Return these parts, because the caller will request
+        them again.
+        """
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

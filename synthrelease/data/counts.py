@@ -1,6 +1,7 @@
-"""Represent a table as its distinct cells with their counts. After reading, all steps use these counts, never rows.
+"""Represent a table by its distinct cells and the number of rows in each cell. After a file has been read, the program works
+with these counts and no longer with rows.
 
-All counts are exact 64-bit integers, so no result depends on the order of the rows.
+All counts are exact 64-bit integers. So the results do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _NUMBERS_A_ROW = 8  # Up to this ratio of numbers to rows, rows are looked up in
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n_rows,) int64 codes of the cells of rows, from the (n_rows,) bins of every column. At least one column is
-    needed.
+    """Return the code of each row's cell as an (n_rows,) int64 array, given the (n_rows,) bins of every column. At least one
+    column is needed.
 
     Raises
     ------
-    ValueError : where the layout has no codes.
+    ValueError : if the layout has no codes (`Layout.has_codes`).
     """
     if not layout.has_codes:
         raise ValueError(f"expected a layout of at most {CODED_CELLS} cells, found {layout.n_cells}: it has no codes")
@@ -44,8 +45,9 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
-    """Return (n_rows,) codes of the given columns of some rows, as integers of type `kind`. The last column varies fastest.
-    The product of the sizes of these columns must not exceed `CODED_CELLS`.
+    """Return one code per row for the combination of its bins in the given columns, as an (n_rows,) array of type `kind`. In
+    the order of the codes, the last column varies fastest. The product of the columns' numbers of bins must not exceed
+    `CODED_CELLS`.
     """
     # as many columns as fit into codes of 32 bits, which are half as large and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
@@ -59,8 +61,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Return the codes of some rows over columns with `cells` cells in all. The integer type of the codes is small, but large
-    enough to add other codes.
+    """Return one code per row for the given columns, which have `cells` combinations of bins in total. The integer type is
+    small, but large enough for adding further codes.
     """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
@@ -75,8 +77,8 @@ def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[i
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the (n_rows,) codes of every word of some rows. Rows that are sorted by their words are also sorted by their
-    cells.
+    """Return an (n_rows,) array of codes for each word of the layout (`Layout.words`). Sorting rows by these codes, word after
+    word, sorts them by their cells.
     """
     if not isinstance(digits, PackedBins):
         return [word_of(layout, digits, word) for word in layout.words]
@@ -90,14 +92,14 @@ def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return one (n_rows,) array for each of `layout.packs`: the codes of its columns, from the (n_rows,) bins of every
+    """Return an (n_rows,) array of codes for each group of columns in `layout.packs`, given the (n_rows,) bins of every
     column.
     """
     return [word_of(layout, digits, columns, _kind(layout, columns)) for columns in layout.packs]
 
 
 def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the codes of `packed` for rows whose bin in column c is `maps[c][digits[c]]`."""
+    """Return the codes that `packed` would return for rows whose bins in column c are `maps[c][digits[c]]`."""
     parts = [room(number_of_rows(digits), _kind(layout, columns)) for columns in layout.packs]
     for part, columns in zip(parts, layout.packs, strict=True):
         stride = 1
@@ -108,16 +110,16 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type of the codes of these columns. The type is int64 if the layout has codes or these columns have
-    too many cells; otherwise it is the smallest type that fits.
+    """Return the integer type for the codes of these columns. It is int64 if the layout has codes or if these columns have too
+    many cells. Otherwise it is the smallest type that fits.
     """
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
 
 
 def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return for every column the (n_rows,) bins of the rows with these codes, in the smallest unsigned type that holds all
-    bins.
+    """Return the (n_rows,) bins of every column for rows with these codes. The arrays have the smallest unsigned type that can
+    represent all bins.
     """
     bins = tuple(np.empty(len(codes), dtype=np.min_scalar_type(max(size - 1, 0))) for size in layout.sizes)
     for rows in few_rows(len(codes)):
@@ -130,13 +132,14 @@ def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 class PackedBins(Sequence[np.ndarray]):
-    """The bins of many columns in little memory: the columns of each of `layout.packs` share one integer.
+    """Stores the bins of many columns in little memory. For each row, all columns of a group in `layout.packs` are encoded in
+    one integer.
 
-    Item c is the (n_rows,) array of the bins of column c. It is computed at each access, and not stored.
+    Item c is the (n_rows,) array of the bins of column c. It is computed again at each access.
 
     Attributes
     ----------
-    parts : for each of `layout.packs`, the (n_rows,) codes of its columns.
+    parts : for each group in `layout.packs`, the (n_rows,) codes of its columns.
     """
 
     def __init__(self, layout: Layout, parts: Sequence[np.ndarray]):
@@ -150,8 +153,8 @@ class PackedBins(Sequence[np.ndarray]):
         return self.run(column, column).astype(np.min_scalar_type(max(self.layout.sizes[column] - 1, 0)))
 
     def run(self, first: int, last: int) -> np.ndarray:
-        """Return the (n_rows,) codes of the columns from `first` to `last`, which share one integer, in the type of this
-        integer.
+        """Return one code per row for the columns from `first` to `last`, as an (n_rows,) array. All these columns must be
+        encoded in the same integer; the result has its type.
         """
         place = self.layout.pack_of[first]
         part, pack, sizes = self.parts[place], self.layout.packs[place], self.layout.sizes
@@ -161,7 +164,9 @@ class PackedBins(Sequence[np.ndarray]):
         return part if first == pack[0] else part - part // size * size
 
     def runs(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the first and the last column of each run of successive columns that share one integer."""
+        """Divide the columns into runs of consecutive columns that are encoded in the same integer. Return the first and the
+        last column of each run.
+        """
         starts = [
             place
             for place, column in enumerate(columns)
@@ -170,14 +175,14 @@ class PackedBins(Sequence[np.ndarray]):
         return [(columns[start], columns[end - 1]) for start, end in pairwise([*starts, len(columns)])]
 
     def at(self, rows: slice | np.ndarray) -> PackedBins:
-        """Return the bins of some rows. If the rows are a slice, nothing is copied. Otherwise the bins are copied to memory
-        from `room`.
+        """Return the bins of the selected rows. A slice of rows is not copied. For an array of indices, the bins are copied to
+        an array made by `room`.
         """
         return PackedBins(self.layout, [part[rows] if isinstance(rows, slice) else picked(part, [rows]) for part in self.parts])
 
 
 def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[np.ndarray]:
-    """Return the bins of some rows, for every column."""
+    """Return the bins of the selected rows in every column."""
     return digits.at(rows) if isinstance(digits, PackedBins) else tuple(column[rows] for column in digits)
 
 
@@ -185,11 +190,11 @@ _OWN_MEMORY = 2**16  # An array of a table with at least this number of bytes ge
 
 
 def room(n: int, kind: Any) -> np.ndarray:
-    """Return n zeros, for an array that stays in memory for a long time. As soon as the array is deleted, the system gets its
-    memory back.
+    """Return an array of n zeros whose memory is returned to the operating system as soon as the array is deleted. Use it for
+    arrays that stay in memory for a long time.
 
-    Otherwise the C library may keep the memory of deleted arrays that are smaller than 32 MB, and a table of many columns has
-    many such arrays.
+    For an ordinary array below 32 MB, the C library may keep the memory after the array is deleted. A table with many columns
+    has many such arrays.
     """
     size = n * np.dtype(kind).itemsize
     if size >= _OWN_MEMORY:
@@ -199,13 +204,13 @@ def room(n: int, kind: Any) -> np.ndarray:
 
 
 def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of one type in memory from `room`."""
+    """Concatenate arrays of the same type into an array made by `room`."""
     return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype), casting="equiv")
 
 
 def picked(part: np.ndarray, choices: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the chosen elements of an array, in memory from `room`. The choice is a mask over all elements, or an array of
-    indices.
+    """Return the selected elements of an array, copied to an array made by `room`. The elements are selected by a mask or by an
+    array of indices.
     """
     taken, done = room(sum(int(rows.sum()) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
     for rows in choices:
@@ -220,14 +225,12 @@ def number_of_rows(digits: Sequence[np.ndarray]) -> int:
 
 
 def few_rows(n_rows: int, most: int = _FEW_ROWS) -> Iterator[slice]:
-    """Yield all rows in order, in slices of at most `most` rows."""
+    """Yield slices of at most `most` consecutive rows that together cover all rows, in order."""
     return (slice(start, start + most) for start in range(0, n_rows, most))
 
 
 def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_rows,) bin of a column that counts indicators in each row, from the (n_rows,) bins of the counted
-    columns.
-    """
+    """Return the (n_rows,) bins of a column that counts indicators, given the (n_rows,) bins of the columns that it counts."""
     marks = [has[digits[column]] for column, has in counted.marks.items()]
     return counted.bins[np.sum(marks, axis=0)]
 
@@ -237,11 +240,11 @@ def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.nda
 
 @dataclass(frozen=True)
 class EqualRows:
-    """The order of rows by their words, and where each group of equal rows starts in this order.
+    """Rows sorted so that equal rows are adjacent, with the start of each group of equal rows.
 
     Attributes
     ----------
-    order : (n_rows,) indices of the rows; equal rows are next to each other.
+    order : (n_rows,) indices of the rows in sorted order.
     starts : (n_groups,) positions in `order` at which the groups start.
     """
 
@@ -250,10 +253,10 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows by their words. Each word is given as (n_rows,) integers, and the first word is the most significant.
+        """Sort rows by their words. Each word is an (n_rows,) array of integers that encodes several columns. The first word is
+        the most significant.
 
-        A word encodes many columns, so the first word orders nearly all rows. Only rows with the same first word are sorted by
-        the other words. At least one word is needed.
+        Only rows with the same first word are compared by the other words. At least one word is needed.
         """
         order = np.argsort(words[0], kind="stable")  # a stable sort takes linear time on sorted tables that are concatenated
         ordered = words[0][order]
@@ -272,28 +275,28 @@ class EqualRows:
 
     @property
     def first(self) -> np.ndarray:
-        """Return the (n_groups,) index of one row of each group."""
+        """Return the index of one row from each group, as an (n_groups,) array."""
         return self.order[self.starts]
 
     @property
     def ranks(self) -> np.ndarray:
-        """Return the (n_rows,) index of each row's group, from 0, in sorted order."""
+        """Return the (n_rows,) index of the group to which each row belongs. Groups are numbered from 0 in sorted order."""
         ranks = np.empty(len(self.order), dtype=np.int64)
         ranks[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.order)))
         return ranks
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) exact sums of integer values in each group. There is one value per row."""
+        """Sum integer values, one per row, within each group. Return the exact sums as an (n_groups,) array."""
         return np.add.reduceat(values[self.order], self.starts) if len(values) else values
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_needles,) position of each searched row in the haystack; -1 if the haystack lacks the row.
+    """Return the (n_needles,) position of each searched row in the haystack, or -1 if the haystack does not contain the row.
 
     Parameters
     ----------
-    haystack : words of distinct, sorted rows, as for `EqualRows.of`.
-    needles : words of the searched rows.
+    haystack : the words of the distinct, sorted rows in which to search (see `EqualRows.of`).
+    needles : the words of the rows to search for.
     """
     length = len(haystack[0])
     if len(haystack) > 1:
@@ -311,39 +314,43 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 
 def ones(n: int) -> np.ndarray:
-    """Return a read-only array of n ones, which takes only the memory of one number."""
+    """Return a read-only array of n ones that uses the memory of a single number."""
     return np.broadcast_to(np.int64(1), n)
 
 
 def as_ones(values: np.ndarray) -> np.ndarray:
-    """Return the values. If all values are 1, the result takes the memory of one number."""
+    """Return the values unchanged. If all values are 1, return an array that uses the memory of a single number."""
     return ones(len(values)) if len(values) and values.min() == values.max() == 1 else values
 
 
 def negative(values: np.ndarray) -> np.ndarray:
-    """Return the values with the opposite sign. If `values` takes the memory of one number, the result also takes the memory of
-    one number."""
+    """Return the values with the opposite sign. If `values` uses the memory of a single number (see `ones`), so does the
+    result.
+    """
     return np.broadcast_to(-values[:1], values.shape) if values.strides == (0,) else -values
 
 
 def joined(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of integers. If all arrays come from `ones`, the result takes the memory of one number."""
+    """Concatenate arrays of integers. If all arrays were made by `ones`, the result uses the memory of a single number."""
     if all(part.strides == (0,) and part[0] == 1 for part in values if len(part)):
         return ones(sum(map(len, values)))
     return np.concatenate(values)
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """Return the (n_cells,) exact sums of integer values, one value per row, by the code of each row's cell."""
+    """Sum integer values, one per row, within each cell. `codes` contains the code of each row's cell. Return the exact sums as
+    an (n_cells,) array.
+    """
     return Addends(values).sums(codes, n_cells)
 
 
 class Addends:
-    """Integer values, one per row, that are summed by cell several times, each time with another assignment of rows to cells.
+    """Integer values, one per row, prepared for being summed by cell several times. Each time, the rows are assigned to cells
+    in a different way.
 
     Attributes
     ----------
-    exact : whether sums of these values are exact as doubles, in any order.
+    exact : whether double precision can sum these values without rounding, in any order.
     """
 
     def __init__(self, values: np.ndarray):
@@ -357,7 +364,9 @@ class Addends:
         self._doubles = doubles if self.exact else None
 
     def sums(self, codes: np.ndarray, n_cells: int, rows: slice = slice(None)) -> np.ndarray:
-        """Return the (n_cells,) exact sums of the values of some rows (all rows by default), by the code of each row's cell."""
+        """Sum the values within each cell, for the selected rows (by default all rows). `codes` contains the code of each row's
+        cell. Return the exact sums as an (n_cells,) array.
+        """
         if self._only:
             return np.bincount(codes, minlength=n_cells) * self._only
         if self._doubles is not None:
@@ -368,18 +377,19 @@ class Addends:
 
 
 DENSE_LIMIT = 2**22
-"""Largest number of cells of a table that is stored as a full array (32 MiB). A larger table stores only the cells that occur.
+"""Largest number of cells of a table that is stored as a full array (32 MiB). A larger table stores only the cells that
+occur.
 """
 
 
 class Counts:
-    """The cells that occur in a table, in the order of the layout, with their positive counts.
+    """The cells of a table that contain rows, in the order of the layout, with the number of rows in each cell.
 
     Parameters
     ----------
-    layout : the public shape, which must have codes (`Layout.has_codes`); `Counts.of` accepts any layout.
-    codes : (n_cells,) int64 codes of cells (`codes_of`); the counts of a repeated code are added up.
-    counts : (n_cells,) non-negative integers; 1 for each code when omitted.
+    layout : the public shape of the table. It must have codes (`Layout.has_codes`); `Counts.of` accepts any layout.
+    codes : (n_cells,) int64 codes of cells (see `codes_of`). If a code is repeated, its counts are added up.
+    counts : (n_cells,) non-negative integers. If omitted, every code counts once.
     """
 
     __slots__ = ("_bins", "_words", "counts", "layout")
@@ -395,7 +405,7 @@ class Counts:
 
     @classmethod
     def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Return the counts of the rows with these bins.
+        """Count the rows that have these bins.
 
         Parameters
         ----------
@@ -407,8 +417,8 @@ class Counts:
 
     @classmethod
     def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Return the counts of the rows with these codes (`packed`). `counts` is as in `Counts.of`. The method empties the list
-        `parts`, so that the rows are not in memory twice.
+        """Count the rows that have these codes (see `packed`). `counts` is as in `Counts.of`. The list `parts` is emptied, so
+        that the rows are not in memory twice.
         """
         distinct, sums = _collect(layout, parts, counts)
         if layout.has_codes:
@@ -429,7 +439,7 @@ class Counts:
         words: tuple[np.ndarray, ...] | None = None,
         bins: Sequence[np.ndarray] | None = None,
     ) -> Counts:
-        """Return counts from distinct, sorted cells with positive counts, without checks. Pass the cells as `words` or as
+        """Make a table from distinct, sorted cells with positive counts, without checking them. Pass the cells as `words` or as
         `bins`.
         """
         table = cls.__new__(cls)
@@ -440,7 +450,7 @@ class Counts:
         return f"Counts(columns={self.layout.columns})"
 
     def __len__(self) -> int:
-        """Return the number of cells that occur."""
+        """Return the number of cells that contain rows."""
         return len(self.counts)
 
     @property
@@ -450,46 +460,48 @@ class Counts:
 
     @property
     def codes(self) -> np.ndarray:
-        """Return the (n_cells,) int64 codes of the cells, increasing. Raises ValueError if the layout has no codes."""
+        """Return the (n_cells,) int64 codes of the cells in increasing order. Raises ValueError if the layout has no codes."""
         if not self.layout.has_codes:
             raise ValueError("expected a table whose cells have codes, found a larger table")
         return self.words[0]
 
     @property
     def words(self) -> tuple[np.ndarray, ...]:
-        """Return (n_cells,) int64 values for every word of the layout, in order. A layout with codes has one word, which
-        consists of the codes.
+        """Return an (n_cells,) int64 array for each word of the layout, in order. A layout with codes has a single word; its
+        array contains the codes.
         """
         return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
     @property
     def bins(self) -> Sequence[np.ndarray]:
-        """Return for every column the (n_cells,) bin of every cell. The bins have the smallest unsigned type, which is safe as
-        an index, but not in arithmetic. In a table without codes, each access computes the bins of a column again, to save
-        memory.
+        """Return, for every column, the (n_cells,) bins of the cells. They have the smallest unsigned type. Use them as
+        indices, but not in arithmetic, because they could overflow. In a table without codes, the bins of a column are computed
+        again at each access, to save memory.
         """
         if self._bins is None:
             self._bins = bins_of(self.layout, self.codes)
         return self._bins
 
     def digits(self, column: int) -> np.ndarray:
-        """Return the (n_cells,) bin of one column for every cell, as int64, which is safe in arithmetic."""
+        """Return the (n_cells,) bins of one column as int64, for use in arithmetic."""
         return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
-        """Return the counts of the same rows on coarser cells. Bin b of column c becomes bin `maps[c][b]`."""
+        """Count the same rows on coarser cells: bin b of column c becomes bin `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
         return Counts.of_parts(layout, packed_from(layout, maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
-        """Return the counts over some of the columns, in the given order."""
+        """Return the table of counts for some of the columns, in the given order."""
         if tuple(columns) == tuple(range(len(self.layout.sizes))):
             return self._over(self.layout)
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
-        """Return the marginal of `columns` as a full array, one axis per column. Raises ValueError above DENSE_LIMIT cells."""
+        """Return the marginal of `columns` as a full array with one axis per column. Raises ValueError if it has more than
+        DENSE_LIMIT cells.
+        """
         sub_table = self.layout.subset(tuple(columns))
         check_full_array(sub_table)
         values, sums = Addends(self.counts), np.zeros(sub_table.n_cells, dtype=np.int64)
@@ -499,7 +511,7 @@ class Counts:
         return sums.reshape(sub_table.sizes)
 
     def margins(self) -> list[np.ndarray]:
-        """Return for every column the (n_bins,) number of rows in each bin. Several columns are counted at a time."""
+        """Return, for every column, the number of rows in each bin as an (n_bins,) array."""
         layout = self.layout
         groups = [group for word in layout.words for group in layout.words_within(PACKED_CELLS, word, MOST_AXES)]
         tables = [self.marginal(group) for group in groups]
@@ -507,22 +519,24 @@ class Counts:
         return [table.sum(axis=tuple(others)) for table, others in axes]
 
     def dense(self) -> np.ndarray:
-        """Return the (layout.n_cells,) count of every cell of the domain. Raises ValueError above DENSE_LIMIT cells."""
+        """Return the counts of all cells of the domain, including empty cells, as a (layout.n_cells,) array. Raises ValueError
+        if there are more than DENSE_LIMIT cells.
+        """
         check_full_array(self.layout)
         return dense_sums(self.codes, self.counts, self.layout.n_cells)
 
     def keep(self, mask: np.ndarray) -> Counts:
-        """Return the counts of the cells where `mask` (n_cells,) is True."""
+        """Return the table that contains only the cells where the (n_cells,) `mask` is True."""
         return self._at(mask, as_ones(self.counts[mask]))
 
     def _at(self, mask: np.ndarray, counts: np.ndarray) -> Counts:
-        """Return the cells where `mask` is True, with these counts."""
+        """Return the table of the cells where `mask` is True, with the given counts."""
         words = None if self._words is None else (self.codes[mask],)
         bins = None if self._bins is None else rows_at(self._bins, mask)
         return Counts.known(self.layout, counts, words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
-        """Return the same cells with new counts, given as (n_cells,) integers of at least 0. Cells with count 0 are dropped."""
+        """Return the same cells with new counts: (n_cells,) integers of at least 0. Cells with a count of 0 are dropped."""
         counts = np.asarray(counts, dtype=np.int64)
         mask = counts != 0
         if mask.all():
@@ -531,12 +545,13 @@ class Counts:
         return self._at(mask, counts)
 
     def _over(self, layout: Layout) -> Counts:
-        """Return the same cells over a layout of the same shape. The arrays are shared, not copied."""
+        """Return the same table with another layout of the same shape. The two tables share their arrays."""
         bins = PackedBins(layout, self.bins.parts) if isinstance(self.bins, PackedBins) else self.bins
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (n_rows,) position of each row's cell among the cells of this table; -1 if the cell does not occur.
+        """Return the (n_rows,) position of each row's cell among the cells of this table, or -1 if this table does not contain
+        the cell.
 
         `digits` has one array of bins per column.
         """
@@ -548,16 +563,16 @@ class Counts:
 
     @property
     def parts(self) -> Sequence[np.ndarray]:
-        """Return the (n_cells,) codes of each of `Layout.packs` (`packed`)."""
+        """Return the (n_cells,) codes for each group of columns in `Layout.packs` (see `packed`)."""
         return self._bins.parts if isinstance(self._bins, PackedBins) else self.words
 
     def same_as(self, other: Counts) -> bool:
-        """Return whether the two tables have the same rows, and layouts with the same columns and sizes."""
+        """Return whether two tables contain the same rows, and have the same columns and numbers of bins."""
         return self.digest() == other.digest()
 
     def digest(self) -> str:
-        """Return the SHA-256 digest of layout, cells and counts. The digest does not depend on the order of the rows or the
-        file format.
+        """Return the SHA-256 digest of the layout, the cells and their counts. It does not depend on the order of the rows or
+        on the format of the file.
 
         The digest covers the codes of the cells. If the layout has no codes, it covers the bins, column after column.
         """
@@ -568,9 +583,7 @@ class Counts:
         return digest.hexdigest()
 
     def rows(self, column: int) -> np.ndarray:
-        """Return the (n_rows,) bin of one column in every row, in the smallest unsigned type. Rows are in the order of the
-        cells.
-        """
+        """Return the (n_rows,) bins of one column, in the smallest unsigned type. The rows are in the order of their cells."""
         return np.repeat(self.bins[column], self.counts)
 
     def expand(self) -> np.ndarray:
@@ -579,22 +592,24 @@ class Counts:
 
 
 class Tally:
-    """A running count of rows over one layout. Rows are collected until there are many of them, and more of them than distinct
-    rows so far. Then they are counted together. So each row is sorted only a few times. While rows are counted, their memory is
-    freed column by column, so the rows are not in memory twice.
+    """Counts rows that arrive in batches.
+
+    Rows are collected first. They are counted together when many have been collected, and more than the distinct rows found so
+    far. So each row is sorted only a few times. While rows are counted, their memory is freed column by column, so that they
+    are not in memory twice.
     """
 
     def __init__(self, layout: Layout):
         self._layout, self._counted, self._rows = layout, Counts.empty(layout), list[Sequence[np.ndarray]]()
 
     def add(self, parts: Sequence[np.ndarray]) -> None:
-        """Count further rows, from their (n_rows,) codes (`packed`)."""
+        """Add rows, given by their (n_rows,) codes for each group of columns (see `packed`)."""
         self._rows.append(parts)
         if sum(len(each[0]) for each in self._rows) > max(_COLLECTED, len(self._counted)):
             self.total()
 
     def total(self) -> Counts:
-        """Return the counts of all added rows."""
+        """Return the counts of all rows that were added."""
         if self._rows:
             counts = joined([self._counted.counts, *(ones(len(each[0])) for each in self._rows)])
             columns = [list(parts) for parts in (self._counted.parts, *self._rows)]
@@ -606,7 +621,9 @@ class Tally:
 
 
 def has_full_array(layout: Layout) -> bool:
-    """Return whether a table can be stored as a full array: at most `DENSE_LIMIT` cells and at most `MOST_AXES` columns."""
+    """Return whether a table can be stored as a full array: it must have at most `DENSE_LIMIT` cells and at most `MOST_AXES`
+    columns.
+    """
     return layout.n_cells <= DENSE_LIMIT and len(layout.sizes) <= MOST_AXES
 
 
@@ -617,8 +634,8 @@ def check_full_array(layout: Layout) -> None:
 
 
 def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return the codes of the distinct rows (`packed`), sorted, with the sums of their counts (1 each where omitted). Rows with
-    sum 0 are dropped. The list `parts` is emptied.
+    """Return the sorted codes of the distinct rows (see `packed`), and how often each row occurs. If `counts` is omitted, every
+    given row counts once. Rows with a total count of 0 are dropped. The list `parts` is emptied.
     """
     values = ones(len(parts[0])) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:
@@ -640,11 +657,11 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in pieces. All cells of an earlier piece come before the cells of a later piece. `part`
-    contains the codes of the first columns.
+    """Divide rows into batches that can be sorted one after the other, and yield the indices of the rows of each batch. All
+    cells of a batch come before all cells of later batches. `part` contains the rows' codes for the first columns.
 
-    A piece has at most `_SORTED_TOGETHER` rows, or rows that all have the same code. In a large table, the pieces are larger.
-    All rows are one piece if they are few, if the layout has codes, or if its first column has too many bins.
+    A batch has at most `_SORTED_TOGETHER` rows (more in a large table), unless all its rows have the same code. If there are
+    few rows, if the layout has codes, or if its first column has too many bins, all rows form a single batch.
     """
     most = max(_SORTED_TOGETHER, len(part) // _MOST_STEPS)
     if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:

@@ -1,11 +1,11 @@
-"""Read dates in a stated format, and compute the parts of a date that a column may use, such as the year.
+"""Read dates in the formats that a specification states. Compute the parts of a date that a column may use, such as the year.
 
 A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
-and of other characters, which stand for themselves. Months and days must have two digits where two directives stand next to
-each other, and in yyyy-mm-dd, as ISO 8601 requires. A time of day may follow the date after T, a space or a colon; the time and
-its zone are ignored. For a column with dates in several formats, the formats are joined by " or ". The program uses the first
-format that a text fits, so the result depends on the text alone. Two-digit years are refused, because they do not determine the
-century. Month names in other languages are refused, because other computers could read the same file differently.
+and of other characters, which must occur literally. Months and days must have two digits if two directives are adjacent, and in
+the ISO 8601 format yyyy-mm-dd. A time of day may follow the date after T, a space or a colon; the time and its zone are
+ignored. If a column has dates in several formats, the formats are joined by " or ". Each date is read by the first format that
+matches it, so the result does not depend on other rows. Two-digit years are refused, because they do not determine the century.
+Month names in other languages are refused, because the result could then differ between computers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ PARTS = {
     "day": lambda day: day.day,
     "weekday": lambda day: day.isoweekday(),
 }
-"""The parts of a date that a column may use, with their functions: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7.
+"""The parts of a date that a column may use, with their functions: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to
+7.
 """
 _EPOCH = date(1970, 1, 1).toordinal()
 # Directives that a part of a date needs; a part that is not listed needs all three.
@@ -43,11 +44,11 @@ _TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
 
 @dataclass(frozen=True)
 class DateFormat:
-    """One or several formats of the dates in a file, in directives of strptime, such as "%d.%m.%Y".
+    """One or several formats of the dates in a file, written with the directives of strptime, such as "%d.%m.%Y".
 
     Raises
     ------
-    Unexpected : for a directive that is unknown or occurs twice, and for a format without a year or with a day but no month.
+    Unexpected : if a directive is unknown or occurs twice, if a format has no year, or if it has a day but no month.
     """
 
     text: str
@@ -68,7 +69,9 @@ class DateFormat:
                 )
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether one of the formats lacks this part of a date. Without `part`, a format needs year, month and day."""
+        """Return whether any of the formats lacks the directives that are needed to compute this part of a date. If `part` is
+        None, a format needs the year, the month and the day.
+        """
         numeric = self.text.replace("%b", "%m").split(OR)
         return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)
 
@@ -78,8 +81,8 @@ class DateFormat:
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
-        """Return the date in a string; None if the string is no date in one of the formats. If the format has no day, the
-        result is the first day of the month; without a month, it is in the first month.
+        """Return the date that a string states, or None if the string matches none of the formats. If the format has no day,
+        the result is the first day of the month. If it has no month either, the result is 1 January.
         """
         for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
             groups = {"m": "1", "d": "1"} | match.groupdict()
@@ -91,7 +94,9 @@ class DateFormat:
         return None
 
     def texts(self, day: date) -> list[str]:
-        """Return the texts of a day in each format, with and without leading zeros, and with the month as Jan, JAN or jan."""
+        """Return all strings that state a day in any of the formats: with and without leading zeros, and with the month written
+        as Jan, JAN or jan.
+        """
         month, written = MONTHS[day.month - 1], list[str]()
         for digits in ("02", ""):
             ways = (
@@ -109,8 +114,8 @@ class DateFormat:
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two formats differ only in the order of day and month. A text such as 02/03/2020 then fits both
-    formats.
+    """Return whether two of the formats differ only in the order of day and month. A date such as 02/03/2020 would then match
+    both formats.
     """
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
@@ -127,7 +132,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def years_between(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the completed years between dates, as ages are counted. For a start on 29 February, a year ends on 1 March.
+    """Return the number of completed years between dates, counted like ages. If the start is on 29 February, a year is
+    completed on 1 March.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
-"""Impute the missing values of a released table from its own rows by hot-deck imputation.
+"""Impute the missing values of a released table by hot-deck imputation from the rows of the same table.
 
-A missing value is a gap, unless the rules require that the value is missing (`gaps_of_cells`). A row with gaps (the recipient)
-receives its values from a donor, which is a row that has values in all these columns. Donor and recipient agree in those
-columns of `match` in which the recipient has values. Donors are drawn with probabilities proportional to how often their rows
-occur. If fewer than `donors` rows agree, the last remaining column of `match` is dropped, and so on. One donor supplies all
-values that a recipient lacks, so that the values are consistent with each other. Imputation uses a released table and public
-randomness alone, so it has no privacy cost.
+A missing value is called a gap, unless the rules require that the value is missing (see `gaps_of_cells`). A row with gaps (the
+recipient) receives values from another row (the donor), which has values in all columns with gaps. Donor and recipient have the
+same values in the columns of `match`, where the recipient has a value. Donors are drawn with probabilities proportional to the
+frequencies of their rows. If fewer than `donors` rows match, the last column of `match` is ignored, then the last but one, and
+so on. One donor supplies all missing values of a recipient, so that the imputed values are consistent with each other.
+Imputation uses only the released table and public randomness, so it has no privacy cost.
 
-Equal rows with gaps are filled in blocks of at least `smallest` rows. All rows of a block get the same donor. So if every row
-of the table occurs at least `smallest` times, every row of a completed copy also occurs at least `smallest` times.
+Equal rows with gaps are divided into blocks of at least `smallest` rows, and all rows of a block have the same donor. So if
+every row of the table occurs at least `smallest` times, so does every row of a completed copy.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
     Parameters
     ----------
-    missing : per column, the index of its bin of missing values; None if a column has no such bin.
+    missing : for each column, the index of its bin for missing values, or None if the column has no such bin.
     plausibility : the rules for released rows, on the bins of the table.
     """
     open_ = np.zeros((len(table), len(missing)), dtype=bool)
@@ -60,8 +60,8 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return an (n_cells, n_bins) mask: True where the rules allow this bin of the column in this cell. The known bins of the
-    cell are fixed. A bin is allowed if the rules allow it with at least one choice of bins for the other columns with gaps.
+    """Return an (n_cells, n_bins) mask: True where the rules allow a bin of the column in a cell. A bin is allowed if some
+    choice of bins for the other columns with gaps satisfies the rules. The known bins of the cell stay fixed.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
@@ -86,9 +86,7 @@ MOST_TRIES = 100
 
 
 class NotImputed(Exception):
-    """Raised for a gap that no released row can fill. The message names the columns, and depends on the released table
-    alone.
-    """
+    """Raised if no released row can fill a gap. The message names the columns. It depends only on the released table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +95,11 @@ class Gaps:
 
     Attributes
     ----------
-    missing : per column, the index of its bin of missing values; None if a column has no such bin.
-    match : columns in which donor and recipient must agree, the most important first.
-    donors : smallest number of agreeing rows; with fewer of them, a column of `match` is dropped.
+    missing : for each column, the index of its bin for missing values, or None if the column has no such bin.
+    match : columns in which donor and recipient must have the same values, the most important column first.
+    donors : the smallest number of rows from which a donor is drawn. If fewer rows match, a column of `match` is ignored.
     copies : number of completed copies of the table.
-    smallest : smallest number of equal rows that get the values of one donor.
+    smallest : the smallest number of equal rows that receive the values of the same donor.
     """
 
     missing: tuple[int | None, ...]
@@ -113,20 +111,19 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """A completed copy of the table: for each column, the (n_rows,) bins. Rows are in the order of the table's cells."""
+    """A completed copy of the table: the (n_rows,) bins of each column. The rows are in the order of the table's cells."""
 
     bins: tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """The recipients and donors for gaps in the same columns. Recipients are the cells of a table with these gaps. Donors are
-    the cells with values in all these columns.
+    """The recipients that have gaps in the same set of columns, and their possible donors.
 
     Attributes
     ----------
     columns : the columns with gaps.
-    recipients : indices of the cells with these gaps.
+    recipients : indices of the cells with gaps in exactly these columns.
     donors : indices of the cells with values in all these columns.
     """
 
@@ -136,7 +133,7 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Yield, in order, a `Pattern` for every set of columns that are the gaps of some row.
+    """Yield a `Pattern` for every set of columns in which some row has its gaps. The order is deterministic.
 
     Parameters
     ----------
@@ -144,7 +141,7 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
 
     Raises
     ------
-    NotImputed : when no row has values in all columns of such a set.
+    NotImputed : if no row has values in all columns of such a set.
     """
     empty = np.zeros(open_.shape, dtype=bool)
     for column, bin_of_missing in enumerate(missing):
@@ -163,11 +160,11 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
 
 
 def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: np.random.Generator) -> tuple[Completed, ...]:
-    """Complete copies of the table, and return them. Observed values do not change, and no completed row breaks a rule.
+    """Return completed copies of the table. Observed values do not change, and no completed row violates a rule.
 
     Raises
     ------
-    NotImputed : when a gap has no donor with values that the rules allow.
+    NotImputed : if no donor has values for a gap that the rules allow.
     """
     copies = [[table.rows(column) for column in range(len(gaps.missing))] for _ in range(gaps.copies)]
     starts = np.concatenate([[0], np.cumsum(table.counts)])
@@ -185,7 +182,7 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Blocks of equal rows: three (n_blocks,) arrays with the index of each block's cell, the block's first row in the cell,
+    """Blocks of equal rows. For each block, three (n_blocks,) arrays give the index of its cell, its first row within the cell,
     and its number of rows.
     """
 
@@ -195,7 +192,7 @@ class _Blocks:
 
 
 def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
-    """Divide each cell into floor(count / smallest) blocks, at least one, of nearly equal size."""
+    """Divide the rows of each cell into floor(count / smallest) blocks of nearly equal size, but at least into one block."""
     pieces = np.maximum(1, counts // smallest)
     cell = np.repeat(np.arange(len(counts)), pieces)
     position = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -236,11 +233,11 @@ def _drawn(
 
 @dataclass(frozen=True, kw_only=True)
 class _Groups:
-    """Donors in groups of cells that agree on some columns.
+    """Donors, grouped so that all cells of a group have the same bins in some columns.
 
     Attributes
     ----------
-    group : (n_recipients,) for each recipient, the index of the group of donors that agree with it.
+    group : (n_recipients,) for each recipient, the index of the group of donors that match it.
     rows : (n_recipients,) number of donor rows in that group.
     donors : donor cells, sorted by group.
     ends : (n_donors,) cumulative number of rows of the table in `donors`.
@@ -271,8 +268,8 @@ class _Groups:
         return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Draw a donor cell for each of these recipients, and return an (n,) array. The probability of a cell is proportional
-        to its number of rows.
+        """Draw a donor cell for each of these recipients, with probabilities proportional to the cells' numbers of rows. Return
+        the (n,) cells.
         """
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
@@ -282,6 +279,6 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return an (n,) mask: True if the rules exclude the recipient's row after it gets the donor's values in `columns`."""
+    """Return an (n,) mask: True where the rules would exclude the recipient's row with the donor's values in `columns`."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])

@@ -1,5 +1,5 @@
-"""Find columns that, because of the rules, are a function of another column. For example, the region is a function of the
-municipality.
+"""Find columns whose value is determined by another column, because of the rules. For example, the municipality determines the
+region.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EVERY_ROW = {"raw", "synthetic"}
 
 
 class StatedRule(Protocol):
-    """A rule in its published form."""
+    """A plausibility rule in its published form."""
 
     @property
     def never(self) -> str: ...
@@ -41,15 +41,17 @@ class StatedRule(Protocol):
 
 
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
-    """Yield the index of each column that is a function of one other column in every row, with the index of the other column.
+    """Yield the index of each column whose value is determined by another column in every row. Also yield the index of that
+    other column.
 
-    Only rules that apply to both private and released rows are used. If a column is a function of another column in the private
-    rows, each table with the other column also determines this column. If it is a function in the released rows, the model
-    reproduces the function.
+    Only rules that apply to both private and released rows are used. The rules for private rows ensure that each measured table
+    with the other column also determines this column. The rules for released rows ensure that the model reproduces the
+    relation.
 
     Parameters
     ----------
-    columns : for each column its alternative binnings. The function must hold for every combination of alternatives.
+    columns : for each column, its published form under each alternative binning. A column must be determined for every
+        combination of alternatives.
     """
     domains = {alternatives[0].name: _domain(alternatives[0]) for alternatives in columns}
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
@@ -91,8 +93,8 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
-    """Return two (n_bins,) arrays. The first array says whether a comparison is true for all values of a bin. The second array
-    says whether it is true for no value of the bin.
+    """Return two boolean (n_bins,) arrays: whether a comparison is true for all values of a bin, and whether it is false for
+    all of them.
 
     A comparison with a value is unknown for the bin of missing values, so both entries of that bin are False.
     """

@@ -34,13 +34,13 @@ class Layout:
     """The public shape of a table of counts: the names of its columns, and the number of bins of each column. There may be any
     number of columns.
 
-    Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. Where the layout
-    `has_codes`, the code of a cell is its position in this order. Wider rows are compared by a few `words`; each word is the
-    code of neighbouring columns.
+    Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. If the position of every
+    cell in this order fits into 64 bits (`has_codes`), this position is the code of the cell. Otherwise a cell is identified by
+    a few `words`. Each word is a group of neighbouring columns that has a code of its own.
 
     Attributes
     ----------
-    numbers : per column, the representative value of each bin, or None for a bin without such a value. The field is empty if
+    numbers : per column, the representative value of each bin, or None for a bin without such a value. The tuple is empty if
         the values are not known. Two layouts that differ only in `numbers` compare as equal.
     """
 
@@ -50,7 +50,7 @@ class Layout:
 
     @cached_property
     def n_cells(self) -> int:
-        """Return the number of cells of the whole domain, as a Python integer because it may exceed 64 bits."""
+        """Return the number of cells of the whole domain. It is a Python integer, because it may exceed 64 bits."""
         return math.prod(self.sizes)
 
     @property
@@ -60,28 +60,29 @@ class Layout:
 
     @cached_property
     def words(self) -> tuple[Columns, ...]:
-        """Return the words: groups of neighbouring columns, each as large as one code allows. A layout with codes has a single
-        word.
+        """Divide the columns into words: groups of neighbouring columns, each as large as a 64-bit code allows. A layout with
+        codes has a single word.
         """
         return self.words_within(CODED_CELLS)
 
     @cached_property
     def packs(self) -> tuple[Columns, ...]:
-        """Return the groups of columns whose bins share one stored integer. Each word is divided into groups of at most
-        `PACKED_CELLS` cells. A layout with codes has one group.
+        """Divide the columns into groups whose bins are stored in one integer. A group is a part of a word and has at most
+        `PACKED_CELLS` cells. A layout with codes has a single group.
         """
         room = CODED_CELLS if self.has_codes else PACKED_CELLS
         return tuple(pack for word in self.words for pack in self.words_within(room, word))
 
     @cached_property
     def pack_of(self) -> tuple[int, ...]:
-        """Return for each column the position of its group in `packs`."""
+        """Return, for each column, the index of its group in `packs`."""
         return tuple(place for place, pack in enumerate(self.packs) for _ in pack)
 
     def words_within(
         self, room: CellLimit, columns: Iterable[int] | None = None, most: int | None = None
     ) -> tuple[Columns, ...]:
-        """Return groups of consecutive columns, each with at most `room` combinations of bins and at most `most` columns.
+        """Divide columns into groups of consecutive columns, each with at most `room` combinations of bins and at most `most`
+        columns.
 
         A group has at least one column, even if this column alone has more bins than `room`. `columns` restricts the groups to
         these columns.
@@ -96,8 +97,8 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return a text that names the `most` columns with the most bins. If a table is too large, the steward should choose
-        wider bins for these columns.
+        """Return a phrase that names the `most` columns with the largest numbers of bins. If a table is too large, the steward
+        should choose wider bins for these columns.
         """
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
@@ -115,15 +116,14 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """The rule that computes the atomic bin of a column that combines a group of indicators, from the bins of the indicators'
-    columns.
+    """Computes a column that combines several indicators: its atomic bin, from the bins of the indicators' columns.
 
     Attributes
     ----------
-    column : the position of the combining column in the layout.
-    marks : for each column of the group, by position, the (n_atoms,) amounts that a row with each atomic bin adds to the sum.
-        Every column adds another power of 2 for a row with the indicator, and 0 for other rows.
-    bins : the atomic bin for each sum.
+    column : the position of the combined column in the layout.
+    marks : for each column of an indicator, by position, the (n_atoms,) amount that each of its atomic bins adds to a sum. The
+        amount is a power of 2 if the indicator is true, a different power for each column, and 0 if it is false.
+    bins : the atomic bin of the combined column for each possible sum.
     """
 
     column: int

@@ -1,8 +1,8 @@
-"""Join two linked tables into one table, in which a root (such as a household) and all its members (its persons) are one wide
-record.
+"""Define how two linked tables are joined into one table. A root (such as a household) and all its members (such as its
+persons) become one wide record.
 
-A wide record has the columns of the root, the number of its members, and then a slot for each possible member, with every
-column of a member. An empty slot has the last bin of each of its columns. So all functions for records also work for roots with
+A wide record has the columns of the root, then the number of its members, and then one block of columns, called a slot, for
+each possible member. In an empty slot, every column has its last bin. So all functions for records also work for roots with
 their members. Replacing one record replaces the root with all its members.
 """
 
@@ -35,17 +35,19 @@ class Linked:
 
     Attributes
     ----------
-    key : the column of both files that identifies the root of a row. The released files contain new numbers under this name.
+    key : the column of both files that identifies the root to which a row belongs. The released files contain new numbers in a
+        column of this name.
     size : the name of the column with the number of members.
-    names : the columns of a member.
+    names : the columns of the members' file.
     slots : for each possible member, the names of its columns in the wide record, in the order of `names`.
     whole : the columns of `names` in which an existing member always has a value; in the other columns a value may be missing.
-    least : the smallest number of members that a kept root has.
+    least : the smallest number of members that a root may have. Other roots are excluded.
     more : the treatment of a root with more members than slots. "first" keeps the first members of the root, and "drop"
         excludes the root with all its members.
-    order : columns of the members' file by which the members of a root are ordered.
-    reference : a column and a text that identify the member who comes first; None if the configuration names none.
-    missing_keys : texts in the key's column that mean "no key".
+    order : the columns of the members' file by which the members of a root are sorted.
+    reference : a column and the text that it contains for the member who comes first; None if the configuration names no such
+        member.
+    missing_keys : texts in the column `key` that mean that a row has no key.
     """
 
     key: str
@@ -61,17 +63,17 @@ class Linked:
 
     @property
     def most(self) -> int:
-        """Return the largest number of members of a root."""
+        """Return the largest number of members that a root can have in the wide table."""
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
-        """Return the (n_rows,) number of members of roots, from the bins of the column with the number of members."""
+        """Return the (n_rows,) numbers of members of roots, given the bins of the column `size`."""
         numbers: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
         return numbers
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Return the columns of all slots in which an existing member always has a value."""
+        """Return the columns of the wide record in which an existing member always has a value, for all slots."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
@@ -85,8 +87,8 @@ class Linked:
 
         Returns
         -------
-        tuple : two arrays of shape `sizes`, the smallest and the largest number. In a cell that contains no possible root, the
-            smallest number is above the largest.
+        tuple : two arrays of shape `sizes`, the smallest and the largest number. If no root is possible in a cell, the smallest
+            number exceeds the largest number.
         """
         low, high = np.full(sizes, self.least), np.full(sizes, self.most)
         for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
@@ -101,11 +103,13 @@ class Linked:
         return low, high
 
     def place_of(self, name: str) -> int | None:
-        """Return the slot, from 0, to which a column of the wide record belongs; None for a column of roots."""
+        """Return the index of the slot, from 0, to which a column of the wide record belongs, or None for a column of the
+        roots.
+        """
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
-        """Set the columns of empty slots to their last bin, in place.
+        """Set all columns of empty slots to their last bins, in place.
 
         Parameters
         ----------
@@ -118,7 +122,7 @@ class Linked:
                 bins[column][number <= index] = sizes[column] - 1
 
     def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
-        """Return the bins of wide rows after sorting the members of each row by their bins in the columns of `ordering`.
+        """Sort the members within each wide row by their bins in the columns `ordering`, and return the new bins.
 
         Parameters
         ----------
@@ -144,12 +148,12 @@ class Linked:
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record that a name stands for. The name of a column of members stands for this column
-        in all slots.
+        """Return the columns of the wide record to which a name refers. The name of a members' column refers to this column in
+        all slots.
 
         Parameters
         ----------
-        known : the columns of the wide record. A name among these columns stands for this column itself.
+        known : the columns of the wide record. A name in `known` refers to this column alone.
         """
         plain = name.removeprefix(FIRST).removeprefix(OTHER)
         if name in known or plain not in self.names:
@@ -157,13 +161,13 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return the columns of roots among `names`; the number of members is also a column of roots."""
+        """Return those of `names` that are columns of the roots. The number of members is one of these columns."""
         return [name for name in names if name not in self.of_members]
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return statements about columns, by the names of the columns in the wide record. A statement about a column of members
-    applies to every slot without its own statement.
+    """Return the settings of columns by their names in the wide record. The setting of a members' column applies to every slot
+    that has no setting of its own.
     """
     if linked is None:
         return dict(stated)
@@ -172,11 +176,11 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
-    """Rewrite a condition on columns of a member for the member at position `place`, from 1, of the wide record.
+    """Rewrite a condition on members' columns for the member at position `place` (from 1), with the names of the wide record.
 
     Parameters
     ----------
-    other : the position of the member that other.NAME means; first.NAME means the first member.
+    other : the position of the member to whom other.NAME refers. first.NAME always refers to the first member.
     """
     places = {FIRST: 1, OTHER: other or place, "": place}
 
@@ -191,15 +195,15 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Return whether a name in a condition is the function `count` instead of a column."""
+    """Return whether a name in a condition is the function `count`, and not a column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
 def slot_name(name: str, place: int) -> str:
-    """Return the name of the column of a wide record for a column of its member at this position, from 1."""
+    """Return the name that a members' column has in the wide record for the member at this position (from 1)."""
     return f"{name}_{place}"
 
 
 def of_member(place: int) -> str:
-    """Return the end of the description of a slot's column, such as ", of member 2"."""
+    """Return the words that are added to the description of a slot's column, such as ", of member 2"."""
     return f", of member {place}"

@@ -1,5 +1,6 @@
-"""Compute marginals of a table, or of the difference of two tables, from small tables that contain the columns of the
-marginal."""
+"""Compute marginals of a table, or of the difference between two tables. Each marginal is summed from the smallest stored table
+that contains its columns.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ from synthrelease.data.layout import MOST_AXES, CellLimit, Columns, Layout
 
 
 def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Hashable]) -> np.ndarray:
-    """Return the marginal of a table on some of its columns, by summing over the other columns.
+    """Sum a table over all columns except those in `names`.
 
     Parameters
     ----------
     columns : the columns of the axes of `table`.
-    names : the columns of the result, in this order.
+    names : the columns of the result, in the order of its axes.
     """
     ordered = [name for name in columns if name in names]
     summed = tuple(axis for axis, name in enumerate(columns) if name not in names)
@@ -45,7 +46,7 @@ def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Has
 
 
 def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
-    """Return the table with merged bins along one axis, in the type of the table.
+    """Merge bins along one axis of a table by summing them. The type of the table does not change.
 
     Parameters
     ----------
@@ -57,11 +58,12 @@ def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndar
 
 
 def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Hashable], shape: Sequence[int]) -> np.ndarray:
-    """Broadcast a table to more columns, with the same value in every bin of the added columns; the result is a read-only view.
+    """Broadcast a table to additional columns. The values are the same in every bin of an added column. The result is a
+    read-only view.
 
     Parameters
     ----------
-    names : the columns of the last axes of `part`, some of `columns`. Other axes of `part` come first and do not change.
+    names : the columns of the last axes of `part`, all among `columns`. Earlier axes of `part` do not change.
     columns, shape : all columns of the result, and their numbers of bins.
     """
     leading = part.ndim - len(names)
@@ -86,7 +88,8 @@ _Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
-    """Divide the columns into groups of neighbouring columns, so that the table over `together` groups has about `cells` cells.
+    """Divide the columns into groups of neighbouring columns. The joint table of any `together` groups should have about
+    `cells` cells.
 
     Each group has at least one column.
     """
@@ -95,10 +98,10 @@ def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Colu
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """`touched` are the groups that contain the columns of a table. Return whether `chosen` is the first combination of groups
-    that contains all of them.
+    """Return whether `chosen` is the first combination of groups of columns that contains all groups in `touched`. These are
+    the groups to which the columns of a table belong.
 
-    The same table is part of several combinations of groups, and must be yielded only once.
+    The table can be computed from several combinations of groups, but must be yielded only once.
     """
     missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
@@ -106,24 +109,24 @@ def are_first_with(chosen: Columns, touched: Groups) -> bool:
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Return a matrix with a row for each bin of each column, and a column for each cell of a table of this shape: 1 where the
-    cell has the bin, otherwise 0.
+    """Return a 0/1 matrix that says which bins each cell of a table of this shape has. The matrix has a row for each bin of
+    each column of the table, and a column for each cell.
     """
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return every subset of at most `largest` columns once, in depth-first order. Each subset follows from a larger subset by
-    summing over one column, so the larger subsets on the way are also returned.
+    """Return an order for computing the marginals on all subsets of at most `largest` columns, each once. Each marginal is
+    computed from a larger one by summing over one column (depth-first), so the larger subsets on the way are included.
 
-    Each item consists of the number of columns that were summed out, and the remaining columns.
+    Each item contains the number of columns that have been summed out, and the remaining columns.
     """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """Yield the steps from the columns `left`; the first `fixed` of these columns are never summed out."""
+    """Yield the steps that start from the columns `left`. The first `fixed` of these columns are never summed out."""
     yield depth, left
     if len(left) > 1:
         for out in range(fixed, min(len(left) - 1, largest) + 1):
@@ -132,8 +135,8 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """Return the steps for a small number of columns, from a cache. The steps depend only on the number of columns and on
-    `largest`.
+    """Return the steps for a small number of columns (see `steps_down`). They are cached, because they depend only on the
+    number of columns and on `largest`.
     """
     return tuple(_steps(tuple(range(columns)), largest))
 
@@ -146,11 +149,11 @@ marginals (64 MiB)."""
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """A table of integers, stored as the cells that occur.
+    """A sparse table of integers. Cells that are not stored have the value 0.
 
     Attributes
     ----------
-    bins : for every column, (n_cells,) the bin of every cell; all cells are distinct.
+    bins : for each column, the (n_cells,) bins of the stored cells. All cells are distinct.
     values : (n_cells,) integers, which may be 0 or negative.
     """
 
@@ -163,8 +166,8 @@ class Sparse:
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
-        """Yield the cells in order, in batches: the positions of the cells, and the bins of every column. So a table of many
-        cells can be summed in little memory. Sums of integers do not depend on the batches.
+        """Yield the cells in batches, in order. Each item contains the positions of the cells, and their bins in every column.
+        Batches save memory when a large table is summed. They do not change the sums, because the values are integers.
         """
         return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))
 
@@ -174,7 +177,9 @@ Table = np.ndarray | Sparse
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """Return the sum of the marginals of all parts on the given columns; `layout` is the layout of these columns."""
+    """Compute the marginal of each part on the given columns, and return the sum over all parts. `layout` is the layout of
+    these columns.
+    """
     if has_full_array(layout):
         every = (
             part.addends.sums(codes_of(layout, [bins[column] for column in columns]), layout.n_cells, cells)
@@ -188,30 +193,29 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 
 
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
-    """Return the marginal on `columns` of a table that has the columns `parent` of a layout, in the same order."""
+    """Sum a table with the columns `parent` of a layout to the columns `columns`. Both are in the same order."""
     if not isinstance(table, Sparse):
         return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
 def values_of(table: Table) -> np.ndarray:
-    """Return the values of all cells of a table; for a sparse table only the values of the cells that occur."""
+    """Return the values of all cells of a table. For a sparse table, return only the values of the stored cells."""
     return table.values if isinstance(table, Sparse) else table.ravel()
 
 
 class Lattice:
-    """The marginals of one table of integers, computed on request.
+    """Computes the marginals of a table of integers on request.
 
     Values may be negative. The difference of two tables also contains the cells that occur in only one of them. The most
-    recently used marginals are stored: at most `KEPT_TABLES` marginals with at most `KEPT_CELLS` numbers in all. So memory does
-    not grow with the number of requests.
+    recently used marginals are cached: at most `KEPT_TABLES` marginals, with at most `KEPT_CELLS` numbers in total.
 
     Attributes
     ----------
     whole : the table as a full array; None if that array would be too large (`has_full_array`).
-    parts : one or more tables, used if `whole` is None. Their sum is the table. Most cells of two wide tables occur in only
-        one of them, so adding the tables first would take much time and save little memory.
-    pairs : all marginals of two columns, if `with_pairs` counted them together; otherwise empty.
+    parts : one or more sparse tables whose sum is the table; used if `whole` is None. They are not added up first. Most cells
+        of two wide tables occur in only one of them, so adding the tables would take much time and save little memory.
+    pairs : the marginals of all pairs of columns, if `with_pairs` computed them; otherwise empty.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
@@ -224,8 +228,9 @@ class Lattice:
         self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
-        """Return the marginal on `columns` (in order) as a full array. Raises ValueError if the array would have too many
-        cells."""
+        """Return the marginal on `columns` as a full array. The columns must be in increasing order. Raises ValueError if the
+        array would have too many cells.
+        """
         if columns in self.pairs:
             return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
@@ -235,14 +240,14 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Return the values of the cells of a marginal; of a sparse marginal only the values of the cells that occur."""
+        """Return the values of all cells of a marginal. For a sparse marginal, return only the values of the stored cells."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
         """Return the marginal on the columns (first..., last) as a full array, with its axes in this order.
 
-        The method is fast if it is called with many values of `last` for the same `first`: for a sparse table, the codes of
-        `first` are computed once.
+        The method is fast if it is called with many values of `last` for the same `first`, because a sparse table then computes
+        the codes of `first` only once.
         """
         if self.whole is not None:
             columns = tuple(sorted((*first, last)))
@@ -255,7 +260,7 @@ class Lattice:
         return self.sums(codes, layout)
 
     def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
-        """Return the full array of a small marginal, from the codes of the cells of each part."""
+        """Return a small marginal as a full array. `codes` contains, for each part, the codes of its cells in this marginal."""
         every = (part.addends.sums(of_part, layout.n_cells) for of_part, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
@@ -279,7 +284,7 @@ class Lattice:
         return table_kept.table
 
     def _keep(self, table: _Kept) -> None:
-        """Store a marginal, and drop the least recently used marginals if the limits are exceeded."""
+        """Add a marginal to the cache. If the cache exceeds its limits, remove the least recently used marginals."""
         self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
         self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
@@ -300,11 +305,11 @@ class Lattice:
 
 
 class _Kept:
-    """A stored marginal, from which other marginals may be computed by summing.
+    """A cached marginal, from which smaller marginals can be computed by summing.
 
     Attributes
     ----------
-    mask : the columns of the marginal, as bits of an integer.
+    mask : an integer in which bit c is 1 if the marginal has column c.
     cells : the number of stored values.
     """
 
@@ -326,15 +331,15 @@ def _mask(columns: Columns) -> int:
 
 
 def lattice(table: Counts) -> Lattice:
-    """Return the lattice of the marginals of one table."""
+    """Return an object that computes the marginals of one table."""
     if has_full_array(table.layout):
         return Lattice(table.layout, table.dense().reshape(table.layout.sizes))
     return Lattice(table.layout, None, Sparse(table.bins, table.counts))
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return the lattice of the marginals of left minus right. The lattice includes every cell that occurs in either table,
-    also cells with difference 0.
+    """Return an object that computes the marginals of left minus right. They include every cell that occurs in either table,
+    even if the difference is 0.
     """
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
@@ -351,13 +356,14 @@ def difference(left: Counts, right: Counts) -> Lattice:
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the columns and values of left minus right for every marginal of 1 to `largest` columns, and for the named
-    marginals. Each marginal is yielded once.
+    """Yield every marginal of 1 to `largest` columns, and the named marginals, of left minus right. Each item contains the
+    columns and the values of a marginal. Each marginal is yielded once.
 
     The values include every cell that occurs in either table, even if the difference is 0. For marginals with at most
-    DENSE_LIMIT cells, they include every cell. Marginals come in no particular order. If at least half of all marginals with
-    some number of columns are named, all marginals with this number of columns are computed; otherwise each named marginal is
-    summed separately.
+    DENSE_LIMIT cells, they include every cell. The marginals are in no particular order.
+
+    If at least half of all marginals with a certain number of columns are named, all marginals with this number of columns are
+    computed together. Otherwise each named marginal is computed separately.
     """
     whole = difference(left, right)
     names_wanted, width = set(named), len(left.layout.sizes)
@@ -372,7 +378,9 @@ def differences(
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the columns, in order, and the values of every marginal of 1 to `largest` columns, each once."""
+    """Yield every marginal of 1 to `largest` columns once. Each item contains the columns, in increasing order, and the
+    values.
+    """
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.whole is not None or largest == len(sizes):
@@ -400,11 +408,12 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return the lattice of a table for which nearly all pairs of columns will be needed. All pairs are counted together.
+    """Return an object that computes the marginals of a table. The marginals of all pairs of columns are computed in advance,
+    so use this function if nearly all of them will be needed.
 
-    If the pairs of 200 columns with 2 bins are counted one by one, this takes six times as long. Pairs of a full array, and
-    pairs that exceed `KEPT_CELLS` cells, are counted on request. A table with few distinct rows is not stored as a full array,
-    because summing an array takes time in proportion to its cells.
+    For 200 columns with 2 bins, computing the pairs one by one takes six times as long. If the table is a full array, or if the
+    pairs have more than `KEPT_CELLS` cells, they are computed on request. A table with few distinct rows is not stored as a
+    full array, because summing an array takes time in proportion to its cells.
     """
     sizes, is_sparse = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
     whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if is_sparse else lattice(table)
@@ -417,12 +426,13 @@ def with_pairs(table: Counts) -> Lattice:
 
 
 def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the marginals of one and of two columns. All pairs of columns from two groups are computed together.
+    """Yield the marginals of all single columns and all pairs of columns. All pairs with one column in each of two groups are
+    computed together.
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
-    Doubles are exact here, because each double is a sum of whole numbers of one part, and `Addends.exact` holds for this part.
-    The product is linear in T, so it is computed for batches of cells and added up.
+    Double precision is exact here: each number is a sum of integers of one part, and `Addends.exact` is true for this part. The
+    product is linear in T, so it can be computed for batches of cells and summed.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
@@ -465,8 +475,8 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return for each group of columns the codes of the cells of every part. The list is empty for a full array, or if a group
-    is too large.
+    """Return, for each group of columns, the codes of every part's cells. Return an empty list if the table is a full array, or
+    if a group is too large.
     """
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
@@ -484,7 +494,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """Return the marginal on the chosen groups of columns, with its axes in the given order."""
+    """Return the marginal on the columns of the chosen groups, with its axes in the given order."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):
@@ -497,8 +507,8 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield for every part the codes of its cells over several groups, computed from the codes over each group, in the smallest
-    type.
+    """Yield, for every part, the codes of its cells for several groups of columns together. They are computed from the codes
+    for each group, and have the smallest integer type.
     """
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):

@@ -1,4 +1,6 @@
-"""Count the rows of members (such as the persons of all households) of a wide table, on released bins or with atomic cells."""
+"""Count the rows of the table of members (such as all persons of the households), given a wide table of roots. The counts are
+on released bins or on atomic cells.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts on the bins of a transformation that also keep the atomic cells of the same rows.
+    """Counts on the bins of a transformation, together with the atomic cells of the same rows.
 
     Attributes
     ----------
-    atoms : the same rows on atomic cells.
+    atoms : the counts of the same rows on atomic cells.
     transformation : the map from atomic cells to the bins.
     """
 
@@ -37,7 +39,7 @@ class BinnedCounts(Counts):
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Return counts on the bins of a transformation, computed from counts on atomic cells."""
+        """Compute the counts on the bins of a transformation from counts on atomic cells."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
@@ -45,7 +47,7 @@ class BinnedCounts(Counts):
         return table
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """Return the stored result with this key. If there is no such result, compute and store it.
+        """Return the result that was stored with this key. If there is none, compute it with `make` and store it.
 
         The result must depend only on these rows and the key.
         """
@@ -55,16 +57,16 @@ class BinnedCounts(Counts):
 
 
 def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """Return `make()`. A table with atomic cells stores the result (`BinnedCounts.cached`)."""
+    """Return `make()`. If the table has atomic cells, store the result for later calls (see `BinnedCounts.cached`)."""
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 
 
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
-    """Return the atomic cells of the rows of a table on the bins of a transformation.
+    """Return the counts on atomic cells of a table whose bins are those of a transformation.
 
     Raises
     ------
-    ValueError : for a table without atomic cells, unless its bins are the atomic bins.
+    ValueError : if the table has no atomic cells, unless its bins are the atomic bins.
     """
     if isinstance(table, BinnedCounts):
         return table.atoms
@@ -76,14 +78,14 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 def stacked(
     rows: MemberRows, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]
 ) -> Counts:
-    """Return the counts of the members' rows of all roots of a table.
+    """Count the members' rows that all roots of a table make.
 
     Parameters
     ----------
-    number : (n_cells,) number of members of a root in each cell.
+    number : (n_cells,) the number of members that a root in each cell has.
     layout : the layout of the members' rows.
-    bins : function that returns the (n_cells,) bins of a column for the members at one position. If a root has no member there,
-        its bin has no effect.
+    bins : a function that takes a column and a position, and returns the (n_cells,) bins of the members at this position. If a
+        root has no member at the position, the bin has no effect.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
     seats = [*zip(rows.seats, filled_by_seat, strict=True)]
@@ -92,7 +94,7 @@ def stacked(
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """Return the counts of the members' rows of a table on released bins.
+    """Count the members' rows of a table that has released bins.
 
     Parameters
     ----------
@@ -116,9 +118,9 @@ class RowsOnBins:
 
     Attributes
     ----------
-    rows : the definition of the rows that each root makes.
+    rows : the definition of the members' rows.
     wide : the transformation of the wide record.
-    own : the columns whose exact values are counted; all slots have the same atomic bins in these columns.
+    own : the columns whose exact values are counted. All slots have the same atomic bins in these columns.
     """
 
     rows: MemberRows
@@ -135,11 +137,11 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Return the counts of the members' rows of a table on the bins."""
+        """Count the members' rows of a table that has the bins of the transformation."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Return the counts of the members' rows of a table that has atomic cells; the result also has atomic cells."""
+        """Count the members' rows of a table that has atomic cells. The result also has atomic cells."""
         if not self.own:
             return self.on_bins(table)
         atoms, maps = atoms_of(table, self.wide), self.wide.maps

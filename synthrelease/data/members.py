@@ -1,8 +1,8 @@
-"""Define tables of members, made from linked records. A table has one row for each member, for each member other than the first
-member, or for each ordered pair of members.
+"""Define tables of members that are made from wide records. Such a table has a row for each member, for each member except the
+first, or for each ordered pair of members.
 
-Each root makes at most `MemberRows.most` rows. So replacing one root removes at most this number of rows from the table of
-members, and adds at most this number (theory 3.22, rows of members).
+Each root makes at most `MemberRows.most` rows. So replacing one root removes at most `most` rows from the table of members, and
+adds at most `most` rows (theory 3.22, rows of members).
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """The rows that a root makes in the table of members, and the names of the columns of these rows.
+    """Defines the rows that each root makes in the table of members, and the names of their columns.
 
     Attributes
     ----------
     linked : how members are arranged in the wide record.
-    of : "members": a row for each member. "others": a row for each member except the first member, whose columns are named
-        first.NAME. "pairs": a row for each ordered pair; other.NAME is a column of the second member.
-    wide : the columns of the wide record; a row has all columns of its root.
-    names : the columns of the rows. NAME is a column of the member, and "first.NAME - NAME" is a difference of numbers.
+    of : "members" makes a row for each member. "others" makes a row for each member except the first; first.NAME is a column of
+        the first member. "pairs" makes a row for each ordered pair of members; other.NAME is a column of the second member.
+    wide : the columns of the wide record. A row has all columns of its root.
+    names : the columns of the rows. NAME is a column of the member, and "first.NAME - NAME" is the difference of two columns of
+        numbers.
     """
 
     linked: Linked
@@ -50,7 +51,7 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return the positions of the members in every row that a root can make."""
+        """Return, for each row that a root can make, the positions of the members in this row."""
         slots = range(1, self.linked.most + 1)
         return {
             "members": tuple((slot, slot) for slot in slots),
@@ -60,23 +61,25 @@ class MemberRows:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rows that a root can make, and at least 1."""
+        """Return the largest number of rows that a root can make, but at least 1."""
         return max(1, len(self.seats))
 
     @property
     def known(self) -> list[str]:
-        """Return all names that a column of these rows can have, without differences."""
+        """Return all names of columns that these rows can have, except differences of two columns."""
         prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return those parts of `names` that are not names of columns."""
+        """Return the names that occur in `names`, also inside differences, but are not columns."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
-        """Return the one or two columns of the wide record from which a column of the row is computed."""
+        """Return the columns of the wide record from which a column of a row is computed: two for a difference, otherwise
+        one.
+        """
         return [column for part in parts_of(name) if (column := self._column(part, seat)) is not None]
 
     def _column(self, name: str, seat: Seat) -> str | None:
@@ -89,8 +92,8 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the layout of these rows, from the numbers of bins of the wide record's columns and the representative values
-        of these bins.
+        """Return the layout of these rows. `sizes` and `numbers` are the number of bins, and the bins' representative values,
+        of each column of the wide record.
         """
         sizes_ = []
         for name in self.names:
@@ -115,16 +118,16 @@ class MemberRows:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the one or two columns in a name such as "age" or "first.age - age"."""
+    """Return the columns in a name: one for "age", two for a difference such as "first.age - age"."""
     match = _GAP.fullmatch(name)
     return (name,) if match is None else (match[1], match[2])
 
 
 def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) -> tuple[list[float], np.ndarray]:
-    """Return the distinct differences between the numbers of two columns in increasing order. Also return a matrix with the
-    index of the difference for each pair of bins.
+    """Return the distinct differences between the representative values of two columns, in increasing order. Also return a
+    matrix that contains, for each pair of bins, the index of their difference.
 
-    If one of the two bins has no number, the index equals the number of differences.
+    If one of the two bins has no representative value, the index is the number of differences.
     """
     first, second = (np.array([np.nan if value is None else value for value in numbers[name]], dtype=float) for name in sources)
     every = first[:, None] - second[None, :]
@@ -134,14 +137,15 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) 
 
 
 def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
-    """Return the labels of differences, the value of each bin, and the index of the bin of missing values."""
+    """Return the labels and values of the bins of a column of differences, and the index of its bin for missing values."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
 
 
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
     """Return the transformation of the members' rows, from the transformation of the wide record.
 
-    A column gets the bins and atomic bins of the wide record's column from which the first row of a root is made.
+    Each column has the same bins and atomic bins as the column of the wide record that is used for a root's first row. The
+    difference of two columns has a bin for each possible difference.
     """
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()

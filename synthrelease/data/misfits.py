@@ -1,6 +1,7 @@
-"""Write the messages about values in a file that fit no bin. Also determine which columns are read from files.
+"""Prepare the messages about values that belong to no bin of their column. Also determine which columns are read from the
+files.
 
-All messages are written before a file is read, so no message can contain a value, a row or a number of rows. `SOME_ROOTS`,
+All messages are prepared before a file is read, so no message can reveal a value, a row or a number of rows. `SOME_ROOTS`,
 `TWO_WAYS` and `SAME_NUMBER` have placeholders for two numbers of keys, which only `check` fills in.
 """
 
@@ -44,7 +45,9 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values that are errors in a column. Rows with another kind of misfitting value are excluded."""
+    """Yield the kinds of values outside all bins that are errors in a column. Rows with other values outside all bins are
+    excluded.
+    """
     if column.missing == "error":
         yield MISSING
         yield WRONG
@@ -53,7 +56,7 @@ def forbidden_kinds(column: Column) -> Iterator[int]:
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """Return a message for each column (by position) and each kind of value that fits no bin."""
+    """Return a message for each column (by position) and each kind of value that belongs to no bin."""
     kinds = (MISSING, OUTSIDE, WRONG)
     return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
@@ -84,7 +87,7 @@ class ReadColumns:
 
     Attributes
     ----------
-    of_roots : the columns of roots, without the number of members.
+    of_roots : the columns of the roots, except the number of members.
     of_members : the columns of members.
     places : for each slot, the positions of its columns in `of_members`.
     """
@@ -109,18 +112,18 @@ class ReadColumns:
 
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
-    """Return the format of the dates in a column of the file; None if the specification reads no dates from it."""
+    """Return the format of the dates in a column of the file, or None if the specification reads no dates from this column."""
     dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
     return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its names, description and alternatives. If the results for two columns are equal, both columns
-    assign every text to the same bin.
+    """Return a column without its names, description and alternatives. Two columns with equal results assign every text to the
+    same bin.
     """
     return replace(column, name="", description="", alternatives={})
 
 
 def needed_columns(schema: Schema) -> list[str]:
-    """Return the names of the columns of the file that a schema reads, each once."""
+    """Return the names of the columns that must be read from the file for a schema. Each name occurs once."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

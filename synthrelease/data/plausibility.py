@@ -1,12 +1,13 @@
-"""Determine which cells of a table the plausibility rules allow, and make plausible filler rows.
+"""Determine which cells of a table the plausibility rules allow. Also make a public sequence of plausible rows that fill up a
+table.
 
-The limits in the rules are edges of the atomic bins, so a rule has one truth value in a whole atomic cell. A coarser cell is
+Every limit in a rule is an edge of an atomic bin, so a rule has the same truth value in a whole atomic cell. A coarser cell is
 implausible if every atomic cell in it is implausible.
 
 A missing value makes a comparison unknown: neither the comparison nor its negation is true. The other parts of `and` and `or`
 may still determine whether the rule is true (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is
-*true* in this cell. For example, nobody knows whether a person of unknown age is too young for something. If rules forbade
-unknown cases, they would exclude incomplete rows. But a bin of missing values exists to keep such rows.
+*true* in this cell. For example, if the age of a person is missing, a rule about children does not exclude the person.
+Otherwise the rules would exclude incomplete rows, although the bins for missing values exist to keep them.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ from synthrelease.errors import listing
 
 
 class AllowedCells:
-    """The (n, n_columns) indices of the entries of a mask that are False, in lexicographic order. Supports `len` and indexing
-    by an array of positions.
+    """The cells of a mask that are allowed (False), in lexicographic order, as an (n, n_columns) sequence of indices. It
+    supports `len` and indexing by an array of positions.
 
     Parameters
     ----------
-    forbidden : the mask, with one axis for each column.
+    forbidden : the mask, with one axis for each column and True for forbidden cells.
 
     Examples
     --------
@@ -70,7 +71,7 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """The implausible combinations of the bins of some columns: a boolean array with one axis for each column."""
+    """Marks the implausible combinations of the bins of some columns, in a boolean array with one axis for each column."""
 
     columns: tuple[int, ...]
     forbidden: np.ndarray
@@ -78,20 +79,21 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class Plausibility:
-    """All rules of one kind (for private or for synthetic rows) over one layout. Rules that share columns are joined in one
-    mask.
+    """All rules for one kind of rows (private or synthetic), prepared for one layout. Rules that share columns are combined in
+    one mask.
 
-    Joining rules that share columns makes merging exact. A coarse cell is a product of sets. A product of sets over disjoint
-    columns is wholly implausible if and only if one of its factors is wholly implausible. Rules for synthetic rows are joined
-    only as far as exact merging to the alternatives of the columns requires (`from_rules`, parameter `apart`).
+    Because rules that share columns are combined, the masks remain exact when bins are merged. A coarse cell is a product of
+    sets. A product of sets over disjoint columns is wholly implausible if and only if one of its factors is wholly implausible.
+    Rules for synthetic rows are combined only as far as this exactness requires (see the parameter `apart` of `from_rules`).
 
     Attributes
     ----------
-    linked : for private rows of linked tables, how members are arranged. The code that reads the file ensures that exactly the
-        slots without a member are empty.
+    linked : for private rows of linked tables, the arrangement of the members in the wide record. The code that reads the file
+        ensures that exactly the slots without a member are empty.
     counted : for private rows, the columns that count indicators of the same row. The code that reads the file computes these
         columns.
-    records : rules without a mask, which count or compare columns. They are evaluated for each row.
+    records : the rules that have no mask. They count conditions, or a mask for them would be too large. They are evaluated for
+        each row.
     """
 
     layout: Layout
@@ -104,13 +106,13 @@ class Plausibility:
     def from_rules(
         cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
     ) -> Plausibility:
-        """Return the rules as masks over atomic bins.
+        """Convert rules to masks over atomic bins.
 
         Parameters
         ----------
-        apart : whether to join rules only where exact merging on every alternative of the columns requires it. Masks may then
-            share columns. Dependent questions of a survey (without work no occupation, no hours and no wage) then have
-            separate small masks.
+        apart : whether to combine rules only if masks would otherwise not remain exact when bins are merged to an alternative
+            of the columns. Masks may then share columns. For example, a survey may ask for occupation, hours and wage only if a
+            person works. These rules then have separate small masks.
 
             A rule is *even* in a column when it treats all atomic bins of a bin alike, in every alternative; otherwise it is
             *uneven*. Two rules are joined if they share a column in which both are uneven. Proof that this suffices: a coarse
@@ -120,7 +122,7 @@ class Plausibility:
 
         Raises
         ------
-        RuleError : when the rules in one mask span too many cells.
+        RuleError : if a mask for rules that must be combined would have too many cells.
         """
         plain = [rule for rule in rules if not any(of_records(rule))]
         tied = [(rule, _uneven(rule, columns) if apart else columns_of(rule)) for rule in plain]
@@ -140,8 +142,7 @@ class Plausibility:
         return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
-        """Return the masks over the bins of a transformation. A cell is forbidden if every atomic combination in it is
-        forbidden."""
+        """Convert the masks to the bins of a transformation. A cell is forbidden if all atomic cells in it are forbidden."""
         masks = []
         for mask in self.masks:
             allowed = ~mask.forbidden
@@ -169,15 +170,15 @@ class Plausibility:
         return bad
 
     def filter(self, table: Counts) -> Counts:
-        """Return the counts of the plausible cells of a table."""
+        """Remove the implausible cells from a table, and return the counts of the others."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return the allowed combinations of bins: an item for each group of columns that share rules, and an item for each
-        other column.
+        """Return the allowed combinations of bins. There is an item for each group of columns that are connected by rules, and
+        for each other column.
 
-        Each item has the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
-        describe existing members only. `follow` turns combinations into rows.
+        Each item contains the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
+        describe only existing members. Call `follow` to complete the rows that are made from these combinations.
         """
         drawn: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
@@ -203,7 +204,9 @@ class Plausibility:
             digits[counted.column] = number_of_indicators(counted, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
-        """Return a boolean array over the bins of `columns`, in this order: True in the cells that the rules alone exclude."""
+        """Return a boolean array with one axis for each of `columns`. It is True in the cells that must be empty because of the
+        rules.
+        """
         shape = tuple(self.layout.sizes[column] for column in columns)
         zeros = np.zeros(shape, dtype=bool)
         for mask in self.masks:
@@ -212,22 +215,24 @@ class Plausibility:
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """Return, for each bin of `lower`, the only bin of `upper` that the rules allow with it. Return None if the rules
-        allow no bin, or several bins, of `upper` with some bin of `lower`.
+        """Return, for each bin of the column `lower`, the only bin of the column `upper` that the rules allow with it. Return
+        None if, for some bin of `lower`, the rules do not allow exactly one bin of `upper`.
         """
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Return whether a rule can have a mask: it must not count, and the mask must have at most MAX_MASK_CELLS cells."""
+    """Return whether a rule can be converted to a mask. It must not count conditions, and the mask must have at most
+    MAX_MASK_CELLS cells.
+    """
     names = columns_of(rule)
     cells = math.prod(len(column.atoms) for column in columns if column.name in names)
     return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
-    """Return the joint mask of some rules, over the atomic bins of all their columns."""
+    """Combine rules in one mask over the atomic bins of all their columns."""
     names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
@@ -255,7 +260,9 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule treats atomic bins of the same bin differently. The bin may be of any alternative."""
+    """Return the columns in which a rule treats two atomic bins differently although they belong to the same bin of some
+    alternative.
+    """
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):
         by_atom = np.moveaxis(mask.forbidden, axis, 0)
@@ -267,7 +274,7 @@ def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
 
 
 def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[str]]]]:
-    """Return the groups of rules that are connected by shared columns."""
+    """Divide rules into groups. Two rules are in the same group if they share a column, directly or through other rules."""
     groups: list[tuple[set[str], list[tuple[Rule, set[str]]]]] = []
     for rule, names in rules:
         linked = [group for group in groups if group[0] & names]
@@ -278,7 +285,7 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Return the values of the bins of one column, reshaped so that they broadcast to a mask."""
+    """Reshape the values for the bins of one column, so that they broadcast along this column's axis of a mask."""
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 
@@ -289,12 +296,12 @@ _TRIED = 10_000
 
 
 class FillerRows:
-    """A fixed, public sequence of plausible rows that completes a table with too few rows.
+    """A fixed, public sequence of plausible rows. It fills up a table that has too few rows.
 
     In the first group of columns, row i takes the allowed combination of bins at position i, in the second group the
     combination at position i + 1, and so on, cyclically. Columns that rules connect form a group, and every other column is a
-    group of its own. So all combinations occur nearly equally often. Rules may be evaluated for whole rows, and columns may
-    count indicators. In these cases, the plausible rows among the first 10,000 are repeated.
+    group of its own. So all combinations occur nearly equally often. If some rules have no mask, or if columns count
+    indicators, some of these rows may be implausible. The sequence then repeats the plausible rows among the first 10,000.
     """
 
     def __init__(self, raw: Plausibility):
@@ -307,7 +314,7 @@ class FillerRows:
                 raise RuleError(f"The rules seem to exclude every row: none of {_TRIED:,} tried rows satisfies them")
 
     def first(self, size: int) -> Counts:
-        """Return the counts of the first `size` rows of the sequence."""
+        """Return the first `size` rows of the sequence as counts."""
         places = np.arange(size)
         return Counts.of(self.layout, self._digits(places if self._kept is None else self._kept[places % len(self._kept)]))
 

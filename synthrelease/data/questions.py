@@ -1,5 +1,5 @@
-"""Parse questions to a release, such as "mean income by sex": one grammar for `estimate`, `bound` and the questions in a
-configuration.
+"""Parse questions about a release, such as "mean income by sex". The commands `estimate` and `bound` and the questions in a
+configuration use the same grammar.
 
     share CONDITION [by COLUMN] [where CONDITION]
     mean COLUMN [by COLUMN] [where CONDITION]
@@ -8,12 +8,13 @@ configuration.
     slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]
     ratio COLUMN to COLUMN [where CONDITION]
 
-A comparison of the shares, means, medians or quantiles of two groups:
+Shares, means, medians or quantiles of two groups can be compared:
 
     share CONDITION: CONDITION against CONDITION [where CONDITION]
 
-The second group may omit the column of the first group ("mother_age >= 35 against < 35") or be "the rest". With "weighted" at
-the end of a share, mean, median, quantile or slope, every row counts with its design weight.
+In the second group, the column may be left out if it is the same as in the first group ("mother_age >= 35 against < 35"). The
+second group may also be written as "the rest". If a question about a share, mean, median, quantile or slope ends with
+"weighted", every row counts with its design weight.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """The parts of a question: the condition or column after the first word, and the text after each further keyword.
+    """The parts of a question: its kind, the condition or column after the kind, and the text after each further keyword.
 
     `quantile` is the order of the quantile, strictly between 0 and 1: 0.5 for a median.
     """
@@ -74,7 +75,7 @@ def split_question(text: str) -> QuestionWords:
 
     Raises
     ------
-    InputError : for a question that the grammar does not allow; the message states what is allowed.
+    InputError : if the grammar does not allow the question. The message states what is allowed.
     """
     text = " ".join(text.split())
     word, _, rest = text.partition(" ")
@@ -100,8 +101,8 @@ def split_question(text: str) -> QuestionWords:
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
-    """Return a question without the keyword "weighted" at its end, and whether the keyword was there. A column may also be
-    named "weighted".
+    """Remove the keyword "weighted" from the end of a question, and return whether it was there. A column that is named
+    "weighted" is not removed.
     """
     head, _, last = rest.rpartition(" ")
     in_condition = ("by", "on", "to", "where", "against", "and", "or", "not")
@@ -110,7 +111,9 @@ def _without_weighted(rest: str) -> tuple[str, bool]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text is a question, and not a condition on a column that has the name of a kind of question."""
+    """Return whether a text is a question. A condition is not a question, even if its column is named like a kind of question,
+    such as "share".
+    """
     word, _, rest = text.strip().partition(" ")
     return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
 

@@ -8,17 +8,18 @@ executed.
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
-Two further forms compare columns of numbers, and count conditions on the members of a root:
+Two further forms compare two columns of numbers, or count how many conditions are true, such as conditions on the members of a
+household:
 
     comparison := column operator sum | "count" "(" rule ("," rule)* ")" operator (number | sum)
     sum        := column (("+" | "-") number)?
 
-If a compared column has more than 1,000 numbers, its bins are compared instead. A rule is then true of bins if it is true of
-all numbers in the bins.
+If a compared column has more than 1,000 possible numbers, its bins are compared instead. A rule is then true for a combination
+of bins if it is true for all numbers in these bins.
 
-A rule states what must **never** occur. A missing value makes every comparison except `is missing` unknown, which is neither
-true nor false. A rule excludes a record only if the rule is true. A value outside the public bounds or categories of a column
-is refused as a mistake, because such a rule could never apply.
+A rule states what must **never** occur, so a record is excluded if the rule is true for it. If a value is missing, every
+comparison with it is unknown, which is neither true nor false; only `is missing` is true. A rule must not contain a value
+outside the public bounds or categories of its column. Such a value is refused as a mistake, because no row can have it.
 """
 
 from __future__ import annotations
@@ -50,19 +51,21 @@ _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|
 
 
 class RuleError(Unexpected):
-    """Raised for a plausibility rule that cannot be parsed."""
+    """Raised for invalid plausibility rules. For example, a rule cannot be parsed, or it is true for no value of its
+    columns.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The values that a rule may compare with a column.
+    """The values that a rule may compare with one column.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    bounds : (lowest, highest) of a numeric column; with None, values are not checked.
-    categories : labels of a category column; if empty, values are not checked.
-    missing : whether the column has a bin of missing values. Only then may a rule use `is missing`.
+    bounds : the lowest and the highest value of a numeric column. If None, values in rules are not checked.
+    categories : the labels of a category column. If empty, values in rules are not checked.
+    missing : whether the column has a bin for missing values. A rule may use `is missing` only if it has one.
     """
 
     kind: str
@@ -72,7 +75,7 @@ class Domain:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """Return the categories as a set, for fast look-up."""
+        """Return the categories as a set, for fast membership tests."""
         return frozenset(self.categories)
 
 
@@ -82,7 +85,7 @@ IS_MISSING = "is missing"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison `column operator value`; for a category column, the value is a label."""
+    """The comparison of a column with a number or with the label of a category: `column operator value`."""
 
     column: str
     operator: str
@@ -98,21 +101,21 @@ class Not:
 
 @dataclass(frozen=True)
 class All:
-    """The conjunction of several rules. The conjunction is true where all its parts are true."""
+    """The conjunction ("and") of several rules: true where all of them are true."""
 
     parts: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
 class Any:
-    """The disjunction of rules: true where at least one of its parts is true."""
+    """The disjunction ("or") of several rules: true where at least one of them is true."""
 
     parts: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """The comparison of two columns, `column operator other + more`, where `more` is a number."""
+    """The comparison of two columns of numbers, `column operator other + more`, where `more` is a number."""
 
     column: str
     operator: str
@@ -122,7 +125,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Count:
-    """The number of parts that are true, compared with `other + more`, or with `more` where `other` is None."""
+    """A comparison of the number of parts that are true with `other + more`, or with `more` if `other` is None."""
 
     parts: tuple[Rule, ...]
     operator: str
@@ -139,18 +142,20 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
     Parameters
     ----------
     text : for example "mother_age < 23 and parity > 6".
-    columns : the values with which each column may be compared.
-    of_records : whether the rule may compare two columns, and count.
+    columns : for each column, the values with which a rule may compare it.
+    of_records : whether the rule may compare two columns, or count conditions.
 
     Raises
     ------
-    RuleError : for a text that is no rule; the message states what was expected and what was found.
+    RuleError : if the text is not a valid rule. The message explains why.
     """
     return _Parser(text, columns, of_records).parse()
 
 
 def plain_rule(text: str, columns: Mapping[str, Domain]) -> Rule | None:
-    """Return the parsed rule; None when it names unknown columns, compares two columns, counts, or is no rule."""
+    """Parse a rule that only compares columns with values. Return None if the text is not such a rule, or if it names an
+    unknown column.
+    """
     try:
         return parse_rule(text, columns)
     except RuleError:
@@ -186,7 +191,7 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
 
     def _found(self) -> str:
-        """Return a description of the next token for a message."""
+        """Describe the next token for a message."""
         kind, text = self._peek()
         text = cut(text, 60)
         return "the end of the rule" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
@@ -267,7 +272,7 @@ class _Parser:
         return self._decides(Count(parts, operator, other, more), (0, len(parts)))
 
     def _sum(self) -> tuple[str, float]:
-        """Parse a column and the number that is added to it."""
+        """Parse a column and the number, if any, that is added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
             raise RuleError("count(...) must be on the left side of the comparison")
@@ -290,7 +295,9 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return the part of the rule unchanged. Raises RuleError if it is true for all values of its columns, or for none."""
+        """Return a part of a rule unchanged. Raise RuleError if the part is true for all values of its columns, or false for
+        all.
+        """
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
@@ -335,7 +342,9 @@ class _Parser:
 
 
 def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
-    """Yield a rule and all its parts, recursively; with `into_counts` also the parts of counts."""
+    """Yield a rule and, recursively, all its parts. The conditions inside `count` are included only if `into_counts` is
+    true.
+    """
     yield rule
     if not isinstance(rule, Comparison | Gap | Count) or (into_counts and isinstance(rule, Count)):
         for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
@@ -343,17 +352,17 @@ def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
 
 
 def comparisons(rule: Rule) -> Iterator[Comparison]:
-    """Yield all parts of a rule that compare a column with a value."""
+    """Yield every part of a rule that compares a column with a value."""
     return (part for part in walk(rule) if isinstance(part, Comparison))
 
 
 def of_records(rule: Rule) -> Iterator[Gap | Count]:
-    """Yield all parts of a rule that compare two columns, or that count true conditions."""
+    """Yield every part of a rule that compares two columns or counts conditions."""
     return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 
 def by_number(rule: Rule) -> set[str]:
-    """Return the columns that a rule compares with another column or with a count."""
+    """Return the columns that a rule compares as numbers: with another column or with a count."""
     compared_with = {part.other for part in of_records(rule) if part.other is not None}
     return compared_with | {part.column for part in of_records(rule) if isinstance(part, Gap)}
 
@@ -364,16 +373,17 @@ def columns_of(rule: Rule) -> set[str]:
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a column has too many numbers to give each number a bin: it is real, or has more than 1,000 whole numbers.
-    Rules then compare its bins.
+    """Return whether a column has too many possible numbers for an atomic bin for each number: it is real, or has more than
+    1,000 whole numbers. Rules then compare its bins instead of its numbers.
     """
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
 
 
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Return the inner edges that the atomic bins of a numeric column need so that a rule is true or false for whole bins.
+    """Return the inner edges that the atomic bins of a numeric column need for a rule. With these edges, the rule has the same
+    truth value for all values of an atomic bin.
 
-    If a column with too many numbers is compared with another column, only its comparisons with values give edges.
+    If the column has too many numbers (`has_many_numbers`), its comparisons with other columns add no edges.
     """
     if column in by_number(rule) and not has_many_numbers(bounds, whole_numbers=whole_numbers):
         return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
@@ -382,12 +392,12 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a comparison is true for some of the values within the bounds and false for others."""
+    """Return whether a comparison is true for some values within the bounds, and false for others."""
     return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
 
 
 def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
-    """Return the numbers at which a comparison changes between true and false."""
+    """Return the numbers at which a comparison changes from true to false or from false to true."""
     if isinstance(part.value, str):
         return set()
     if not whole_numbers:
@@ -415,8 +425,8 @@ _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> Truth:
-    """Evaluate a rule: return the arrays of entries for which it is true and for which it is false. The function `leaf`
-    evaluates its atomic parts.
+    """Evaluate a rule. Return two boolean arrays: where the rule is true, and where it is false. It is unknown where both are
+    False. The function `leaf` evaluates the comparisons and counts of which the rule consists.
     """
     if isinstance(rule, Not):
         true, false = truth_of(rule.part, leaf)
@@ -432,9 +442,10 @@ def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> T
 
 
 def of_atoms(part: Comparison, column: Column) -> Truth:
-    """Return two (n_atoms,) arrays: whether a comparison is true, and whether it is false.
+    """Evaluate a comparison for the atomic bins of its column. Return two boolean (n_atoms,) arrays: where it is true, and
+    where it is false.
 
-    Both are False in the bin of missing values, except for the operator `is missing`.
+    Both are False in the bin for missing values, unless the operator is `is missing`.
     """
     present = np.arange(len(column.atoms)) < column.atoms.present
     if part.operator == IS_MISSING:
@@ -445,7 +456,9 @@ def of_atoms(part: Comparison, column: Column) -> Truth:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return an (n_present,) mask of the atomic bins for which a comparison is true. The bin of missing values is left out."""
+    """Return an (n_present,) mask: True for the atomic bins in which a comparison is true. The bin for missing values is not
+    included.
+    """
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
         atom = column.atoms.places.get(rule.value, len(same))
@@ -457,7 +470,7 @@ def _met(rule: Comparison, column: Column) -> np.ndarray:
 
 
 def numbers_of(column: Column) -> Range:
-    """Return the lowest and the highest number in each atomic bin of a column; NaN for the bin of missing values."""
+    """Return the lowest and the highest number in each atomic bin of a column, or NaN for the bin for missing values."""
     low, high = column.bounds or (-math.inf, math.inf)
     lowest, highest = np.full((2, len(column.atoms)), np.nan)
     lowest[: column.atoms.present] = [low, *column.edges]
@@ -467,8 +480,8 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
-    """Return two results: whether `difference operator 0` is true for all differences from `low` to `high`, and whether it is
-    false for all of them.
+    """Compare a difference that lies between `low` and `high` with 0. Return two results: whether `difference operator 0` is
+    certainly true, and whether it is certainly false.
 
     Both are False if the range is NaN.
     """
@@ -482,13 +495,14 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRule:
-    """A rule that is evaluated for whole records, because a mask over all its columns would have too many cells.
+    """A rule that is evaluated record by record. It counts conditions, or a mask over all its columns would have too many
+    cells.
 
     Attributes
     ----------
     rule : the parsed rule.
     places : the position of each column of the rule in the layout.
-    of_bins : for each comparison with a value, the bins of its column for which the comparison is true, and the bins for which
+    of_bins : for each comparison with a value, two masks over the bins of its column: where the comparison is true, and where
         it is false.
     ranges : for each numeric column, the lowest and the highest number in each bin.
     """
@@ -500,7 +514,7 @@ class RecordRule:
 
     @classmethod
     def of(cls, rule: Rule, columns: Sequence[Column]) -> RecordRule:
-        """Return the rule for records on atomic bins."""
+        """Prepare a rule for records on atomic bins."""
         by_name, place_of = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
         names = columns_of(rule)
         return cls(
@@ -511,7 +525,7 @@ class RecordRule:
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:
-        """Return the rule for records on the bins of a transformation."""
+        """Convert the rule to records on the bins of a transformation."""
 
         def every(met: np.ndarray, column: int) -> np.ndarray:
             met_by_all = np.ones(transformation.layout.sizes[column], dtype=bool)
@@ -538,7 +552,9 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an (n,) mask: True if the rule is true for a record. `digits` has an (n,) array of bins for each column."""
+        """Return an (n,) mask: True for the records for which the rule is true. `digits` contains an (n,) array of bins for
+        each column.
+        """
 
         def leaf(part: Comparison | Gap | Count) -> Truth:
             if not isinstance(part, Count):
@@ -551,12 +567,13 @@ class RecordRule:
         return truth_of(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Truth:
-        """Return two arrays: whether a comparison or count is true for records, and whether it is false.
+        """Evaluate a comparison or a count for records. Return two boolean (n,) arrays: where it is true, and where it is
+        false.
 
         Parameters
         ----------
-        digits : the bins of the records, by the position of each column.
-        counted : for a count, how many of its parts are certainly true, and how many may be true.
+        digits : for each column, by position, the (n,) bins of the records.
+        counted : for a count, the number of its parts that are certainly true, and the number of parts that may be true.
         """
         if isinstance(part, Comparison):
             true, false = self.of_bins[part]

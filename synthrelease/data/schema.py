@@ -1,4 +1,5 @@
-"""Define the columns of a table, with their atomic bins and the alternative binnings from which a transformation chooses.
+"""Define the columns of a table. Each column has atomic bins and one or more alternative binnings. A transformation selects one
+of these binnings for each column.
 
 Nothing in this module is learned from data. Every edge, category and label comes from the specification, so the layout of any
 table, private or synthetic, is public (theory 10, statement of the guarantee: the schema is part of the domain).
@@ -41,10 +42,11 @@ _PATTERNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalBin:
-    """A left-closed bin [lower, upper) with its label and the representative value that means and regressions use.
+    """A bin [lower, upper) of a numeric column, with its label and its representative value. Means and regressions use this
+    value for all rows in the bin.
 
-    A bin with a single value is represented by this value. A bounded bin is represented by the mean of its limits (2-3 gives
-    2.5), and an unbounded bin by its edge (>10 gives 10). The reference release uses the same rule.
+    The representative value of a bin with a single value is this value. For a bounded bin it is the mean of the limits (2.5 for
+    2-3), and for an unbounded bin the edge in the label (10 for >10).
     """
 
     label: str
@@ -54,16 +56,16 @@ class IntervalBin:
 
 
 def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBin, ...]:
-    """Parse a list of bin labels, and return its intervals, in increasing order and without gaps.
+    """Parse a list of bin labels. Return the bins in increasing order; they have no gaps between them.
 
     Parameters
     ----------
-    texts : bin labels, lowest first; "a..b" stands for one bin per whole number, "a-b by s" for bins of width s.
-    whole_numbers : True for integer columns.
+    texts : bin labels, the lowest first. "a..b" makes a bin for each whole number, and "a-b by s" makes bins of width s.
+    whole_numbers : whether the column contains only whole numbers.
 
     Raises
     ------
-    Unexpected : when a label cannot be read, or when bins are out of order, overlap or leave a gap.
+    Unexpected : if a label cannot be parsed, or if bins are out of order, overlap or have a gap between them.
     """
     intervals: list[IntervalBin] = []
     for text in texts:
@@ -113,7 +115,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
-    """Return an unbounded bin such as "<18" or ">44"; its representative value is the edge in the text."""
+    """Return the unbounded bin of a label such as "<18" or ">44". Its representative value is the edge in the label."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected(f"In a column of real numbers, write the first or last bin as '<a' or '>=b', not as {text!r}")
     edge = value + 1 if sign in ("<=", ">") else value
@@ -144,20 +146,22 @@ def _increasing(first: float, last: float, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Binning:
-    """One way to divide a column into bins: the labels and representative values of the bins, and the bin of every atomic bin.
+    """One way to divide a column into bins. It states the labels and representative values of the bins, and to which bin each
+    atomic bin belongs.
 
     Attributes
     ----------
-    labels : one text per bin.
-    numbers : the representative value of each bin; None for a bin without one (an unordered category).
+    labels : the label of each bin.
+    numbers : the representative value of each bin, or None for a bin that has no such value (such as an unordered category).
     of_atom : (n_atoms,) the index of the bin that contains each atomic bin.
-    lower, upper : edges of each bin [lower, upper) of a numeric column, without the missing bin; empty for categories.
-    missing : the index of the bin of missing values, always the last one; None if the column has no such bin. This bin
-        contains only the atomic bin of missing values, and its number is None.
+    lower, upper : the edges of each bin [lower, upper) of a numeric column, except the bin for missing values; empty for a
+        category column.
+    missing : the index of the bin for missing values, which is always the last bin; None if there is no such bin. It contains
+        only the atomic bin for missing values, and has no representative value.
 
     Raises
     ------
-    ValueError : when the bin of missing values is not the last bin, contains a value or has a number.
+    ValueError : if the bin for missing values is not the last bin, contains another atomic bin or has a representative value.
     """
 
     name: str
@@ -185,11 +189,11 @@ class Binning:
 
     @property
     def known_numbers(self) -> np.ndarray:
-        """Return the (n_bins,) representative values of the bins; NaN for a bin without one."""
+        """Return the (n_bins,) representative values of the bins, with NaN for a bin that has none."""
         return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
 
     def with_missing(self, label: str) -> Binning:
-        """Return the same bins followed by a bin of missing values, which contains one additional atomic bin."""
+        """Add a bin for missing values after the other bins. It contains one additional atomic bin."""
         return replace(
             self,
             labels=(*self.labels, label),
@@ -200,7 +204,7 @@ class Binning:
 
     @property
     def present(self) -> int:
-        """Number of bins that contain values: all bins except the missing bin."""
+        """Number of bins that contain values: all bins except the bin for missing values."""
         return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
@@ -209,8 +213,9 @@ class Binning:
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """Return the (n_bins,) indices of the coarser bins that contain the bins. Raises ValueError if the bins do not lie
-        within coarser bins."""
+        """Return, for each bin, the index of the coarser bin that contains it, as an (n_bins,) array. Raises ValueError if a
+        bin does not lie inside a single coarser bin.
+        """
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
         into = np.zeros(len(self), dtype=np.int64)
@@ -225,30 +230,30 @@ class Column:
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    description, unit : the steward's texts for the documents of the release.
-    source, part : the column of the file, and the part of its date that is used: "year" or another entry of `dates.PARTS`.
-    minus : a column of the file with another date; None for most columns. This column then contains the number of days from
-        that date to the date in `source`, or with part "year" the number of completed years.
-    dates, minus_dates : the formats of the dates in `source` and in `minus`; None if no dates are read.
-    bounds : public (lowest, highest) value of a numeric column.
+    description, unit : the steward's description of the column and its unit, for the documents of the release.
+    source, part : the column of the file, and for dates the part that is used: "year" or another entry of `dates.PARTS`.
+    minus : a column of the file with another date; None for most columns. The released column then contains the number of days
+        from this date to the date in `source`, or the number of completed years if `part` is "year".
+    dates, minus_dates : the date formats of the columns `source` and `minus`; None if no dates are read from them.
+    bounds : the public lowest and highest value of a numeric column.
     bounds_by : the person or source that stated the bounds.
-    edges : inner edges of the atomic bins of a numeric column, increasing; atomic bin i is [edges[i-1], edges[i]).
-    step : step of the grid to which the exact values of rows are rounded. Each value counts as the number of its atomic bin,
-        which is at most half a step away. `step` is None if no criterion computes with exact values. The atomic bins are then
-        as wide as bins and rules allow.
-    values : for a category column, the atomic bin of each listed text.
-    missing, outside : the public rules for missing values, and for values outside the bounds or categories. "drop" excludes the
-        row. "clip" (numeric columns only) replaces the value by the nearest bound. "error" stops the program. "bin" gives a
-        separate bin to missing values, or to texts that no category lists.
-    missing_label : the label of the bin of missing values in the release; empty if there is no such bin.
-    outside_label : the category of texts that are not listed; empty if there is no such category.
-    characters : how many characters at the beginning of a text form its code; None for all characters.
+    edges : the inner edges of the atomic bins of a numeric column, in increasing order. Atomic bin i is [edges[i-1], edges[i]).
+    step : the step of the grid to which the exact values of rows are rounded. Each value counts as the representative value of
+        its atomic bin, which is at most half a step away. `step` is None if no criterion computes with exact values. The atomic
+        bins are then as wide as the bins and the rules allow.
+    values : for a category column, the atomic bin for each text that the specification lists.
+    missing, outside : what to do with missing values, and with values outside the bounds or categories. "drop" excludes the
+        row. "clip" (numeric columns only) replaces the value by the nearest bound. "error" stops the program. "bin" assigns
+        missing values, or texts that no category lists, to a bin of their own.
+    missing_label : the label of the bin for missing values in the release; empty if there is no such bin.
+    outside_label : the category for texts that are not listed; empty if there is no such category.
+    characters : the number of leading characters of a text that are used; None for all characters.
     missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
-    ordered : whether neighbouring bins are one step apart (needed by faithfulness).
-    atoms : the atomic bins, as a binning.
+    ordered : whether the bins are ordered, so that neighbouring bins have distance 1. The criterion of faithfulness needs this.
+    atoms : the atomic bins, in the form of a binning.
     alternatives : the binnings from which a transformation chooses, by name.
-    counts : for a column that counts indicators, the counted columns, each with its atomic bins that count as 1. It is None
-        for a column of the file.
+    counts : for a column that counts indicators, the indicators' columns, each with the atomic bins that count as 1; None for a
+        column that is read from the file.
     by_digest : whether the bin of a text is computed from a digest of the text. The column then lists no texts, and its bins
         are random groups of clusters.
     """
@@ -281,7 +286,7 @@ class Column:
 
     @property
     def unlisted(self) -> int | None:
-        """Return the atomic bin of the texts that no category lists; None if there is no such bin."""
+        """Return the atomic bin for texts that no category lists, or None if there is no such bin."""
         return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
@@ -297,17 +302,17 @@ NO_MARK = "none of them"
 
 
 def label_of_set(names: Sequence[str]) -> str:
-    """Return the bin of rows with exactly these indicators."""
+    """Return the label of the bin for rows in which exactly these indicators are true."""
     return " + ".join(names) or NO_MARK
 
 
 def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Return the (2^n_names,) bin of each set of indicators. Set s has the indicator i if bit i of s is 1, where bit 0 is the
+    """Return the (2^n_names,) bins of all sets of indicators. Indicator i is in set number s if bit i of s is 1. Bit 0 is the
     lowest bit.
 
     Parameters
     ----------
-    labels : the labels of the bins, in order. All sets without a label of their own share the last bin.
+    labels : the labels of the bins, in order. All sets that have no label of their own belong to the last bin.
     """
     places = {label: place for place, label in enumerate(labels)}
     sets = ([name for bit, name in enumerate(names) if number >> bit & 1] for number in range(2 ** len(names)))
@@ -316,8 +321,8 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, and
-    `linked` describes this record.
+    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, whose
+    arrangement is described by `linked`.
     """
 
     columns: tuple[Column, ...]
@@ -341,7 +346,7 @@ class Schema:
 
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
-        """Return the columns that count indicators in a row, on atomic bins."""
+        """Return the rules for all columns that count indicators, on atomic bins."""
         place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
         for column in self.columns:
             if column.counts is None:
@@ -357,7 +362,9 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning for each column: the public map from atomic cells to the cells of a candidate."""
+    """A choice of one binning for each column. It defines the public map from atomic cells to the cells of a candidate
+    table.
+    """
 
     schema: Schema
     binnings: tuple[Binning, ...]
@@ -376,19 +383,19 @@ class Transformation:
 
     @cached_property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """Return for each column the (n_atoms,) bins of its atomic bins."""
+        """Return, for each column, the (n_atoms,) bins to which its atomic bins belong."""
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Return for each column how many leading bins are ordered, one step apart; 0 for a column without an order."""
+        """Return, for each column, the number of its first bins that are ordered, or 0 for a column that has no order."""
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """Return the (n_bins,) representative values of a column's bins; NaN for missing values and where the specification
-        states none.
+        """Return the (n_bins,) representative values of a column's bins, with NaN for bins that have none, such as the bin for
+        missing values.
         """
         return self.binning(column).known_numbers
 
@@ -411,8 +418,9 @@ class ValueGrid:
 
     Attributes
     ----------
-    step : the distance of neighbouring multiples; a value is at most half a step from the multiple that represents it.
-    edges : increasing numbers inside the bounds. All values between two neighbouring edges count as the same multiple.
+    step : the distance between neighbouring multiples. A value is at most half a step from the multiple that represents it.
+    edges : increasing numbers inside the bounds. All values between two neighbouring edges are represented by the same
+        multiple.
     """
 
     step: float
@@ -424,13 +432,13 @@ class ValueGrid:
 
 
 def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None = None) -> ValueGrid:
-    """Return the grid of a column.
+    """Return the grid to which the values of a column are rounded.
 
     Parameters
     ----------
     whole : whether the column has whole numbers.
-    step : the step in the specification. None selects the smallest number of the form 1, 2 or 5 times a power of ten that is at
-        least a thousandth of the range, and at least 1 for whole numbers.
+    step : the step that the specification states. If None, the step is the smallest number of the form 1, 2 or 5 times a power
+        of ten that is at least a thousandth of the range, and at least 1 for whole numbers.
 
     Examples
     --------
@@ -460,15 +468,16 @@ def value_limits(
     upper: Sequence[float],
     bounds: tuple[float, float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (n_bins,) arrays: the lowest and the highest value that a row of each bin can have; NaN if there is no number.
+    """Return two (n_bins,) arrays: the lowest and the highest value that a row in each bin can have, or NaN if the bin has no
+    number.
 
-    The largest whole number of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the column.
-    Values beyond this bound are excluded or counted as the bound. The value of a category is its representative value.
+    For whole numbers, the highest value of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the
+    column, because values beyond the bound are excluded or replaced by it. The value of a category is its representative value.
 
     Parameters
     ----------
     kind : "integer", "real" or "category".
-    numbers : the representative values of the bins, used for categories alone.
+    numbers : the representative values of the bins, which are used only for categories.
     lower, upper : edges of the bins [lower, upper) of a numeric column; infinite where a bin is unbounded.
     bounds : public bounds of a numeric column; None if there are none.
     """
@@ -487,8 +496,8 @@ grid.
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """Return (n_bins,) clipped numbers minus `middle`, in whole steps, and a bound on the rounding error. A bin without a
-    number gets 0.
+    """Clip the numbers, subtract `middle`, and round the result to whole steps. Return the (n_bins,) results and a bound on the
+    rounding error. A bin that has no number gets 0.
     """
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
@@ -498,10 +507,10 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 
 @dataclass(frozen=True, kw_only=True)
 class OwnValue:
-    """The exact value of a row in one column, clipped to limits, minus a centre.
+    """Computes the exact value of a row in one column, clipped to limits, minus a centre.
 
-    A row without a value gets the centre, or the limit nearest to the centre. In a released table, the representative value of
-    a row's bin replaces the exact value.
+    If a row has no value, the centre is used, or the limit nearest to the centre. In a released table, the representative value
+    of a row's bin replaces the exact value.
     """
 
     column: str
@@ -510,7 +519,7 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the (n,) clipped and centred values for exact or representative values. NaN in `numbers` means no value."""
+        """Clip and centre (n,) exact or representative values. NaN in `numbers` means that a row has no value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
@@ -529,23 +538,23 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table on its released bins. The text, sensitivity and bounds of a criterion depend only on public
-    facts such as these columns.
+    """A column of a released table with its released bins. The description, the sensitivity and the bounds of a criterion
+    depend only on public facts, such as these columns.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    ordered : whether neighbouring bins are one step apart.
-    binning : the name of the alternative that was released.
-    labels : the values in the released table, one per bin, in order.
-    numbers : the representative value of each bin in means and regressions; None for a bin without one.
-    lower, upper : edges of each bin [lower, upper), without the missing bin; infinite where a bin is unbounded; empty for
-        categories.
-    categories : for a category column, the categories in each bin; none in the missing bin.
-    missing : the index of the bin of missing values, the last one; None if the column has no such bin.
-    bounds : public bounds of the values behind the bins of a numeric column.
-    step : step of the grid to which the exact values of rows were rounded; None if no criterion computed with exact values.
-    clipped : whether values beyond the bounds were counted as the nearest bound.
+    ordered : whether the bins are ordered, so that neighbouring bins have distance 1.
+    binning : the name of the alternative binning that was released.
+    labels : the values that the released table contains, one for each bin, in order.
+    numbers : the representative value of each bin in means and regressions, or None for a bin that has none.
+    lower, upper : the edges of each bin [lower, upper), except the bin for missing values. An edge is infinite if the bin is
+        unbounded. Both are empty for a category column.
+    categories : for a category column, the categories in each bin. The bin for missing values contains no category.
+    missing : the index of the bin for missing values, which is the last bin; None if there is no such bin.
+    bounds : the public bounds of the values of a numeric column.
+    step : the step of the grid to which the exact values of rows were rounded; None if no criterion used exact values.
+    clipped : whether values beyond the bounds were replaced by the nearest bound.
     """
 
     name: str
@@ -566,7 +575,7 @@ class PublishedColumn:
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> PublishedColumn:
-        """Return the published form of a column of the schema on the bins of this binning."""
+        """Return the published form of a column of the schema, with the bins of the given binning."""
         held: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             held[into] += [] if into == binning.missing else [atom]
@@ -590,12 +599,12 @@ class PublishedColumn:
 
     @property
     def present(self) -> int:
-        """Number of bins that contain values: all bins except the missing bin."""
+        """Number of bins that contain values: all bins except the bin for missing values."""
         return len(self.labels) - (self.missing is not None)
 
     @property
     def value_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two (n_present,) arrays: the lowest and the highest value that a row of each bin can have; for categories,
-        their representative values.
+        """Return two (n_present,) arrays: the lowest and the highest value that a row in each bin can have. For a category
+        column, both contain the representative values.
         """
         return value_limits(self.kind, self.numbers[: self.present], self.lower, self.upper, self.bounds)

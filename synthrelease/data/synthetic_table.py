@@ -20,12 +20,12 @@ twentieth.
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -> np.ndarray:
-    """Return an order of cells in which the cells of a rare bin are adjacent: sorted by each cell's rarest bin, then by all its
-    bins.
+    """Return an order of cells in which the cells that have a rare bin are adjacent. Cells are sorted by their rarest bin, then
+    by all their bins.
 
     Sampling at equal distances along this order (systematic sampling) preserves the totals of rare bins nearly exactly. If the
-    cells of two bins alternated, such sampling could take all cells of one bin and none of the other. Cells that have only
-    frequent bins are in the order of their bins, so that sampling exchanges rows between similar cells.
+    cells of two bins alternated, the sample could contain all cells of one bin and none of the other. Cells that have only
+    frequent bins are sorted by their bins, so sampling moves rows only between similar cells.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
 
 
 class SyntheticTable(Protocol):
-    """The distinct rows of a public table over the bins of a transformation. The table is a differentially private output, or
-    consists of public rows.
+    """A public table on the bins of a transformation, as its distinct rows with their counts. The table is a differentially
+    private output, or consists of public rows.
 
     Attributes
     ----------

@@ -1,8 +1,9 @@
-"""Make texts safe to show: escape invisible characters, recognise spreadsheet formulas, and quote words for a shell.
+"""Make strings safe to display: escape invisible characters, recognise spreadsheet formulas, and quote arguments for a shell.
 
 Some characters are invisible: they reverse the order of letters, have no width, or control a terminal. A name with such a
-character can look like another name. So terminals, pages and sheets show the character's code; a file of values contains the
-text itself. The joiners U+200C and U+200D are kept, because Persian, Hindi and other languages need them.
+character can look like another name. So terminals, web pages and spreadsheets show the code of the character instead. Files of
+data contain the original string. The joiners U+200C and U+200D are shown unchanged, because Persian, Hindi and other languages
+need them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Return the text with hidden characters replaced by their codes; line ends and tabs are kept.
+    r"""Replace the invisible characters of a string by their codes. Line ends and tabs are kept.
 
     Examples
     --------
@@ -36,8 +37,8 @@ def visible(text: str) -> str:
 
 
 def with_codes(text: str) -> str:
-    r"""Return the text with TOML codes in place of two kinds of characters: hidden characters, and accents that are stored as
-    separate characters.
+    r"""Replace two kinds of characters of a string by their TOML escape codes: invisible characters, and accents that are
+    stored as separate characters.
 
     Examples
     --------
@@ -51,15 +52,15 @@ def with_codes(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return a normal form that is equal for texts that look alike: without hidden characters and outer spaces, with composed
-    letters.
+    """Return a normal form of a string, which is equal for strings that look alike. It has no invisible characters and no
+    leading or trailing spaces, and its accents are composed with their letters.
     """
     return unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()
 
 
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the groups of distinct texts that look alike because they differ only in hidden characters, composed letters or
-    outer spaces.
+    """Return the groups of distinct strings that look alike. They differ only in invisible characters, in the way accents are
+    stored, or in leading or trailing spaces.
     """
     groups = defaultdict[str, list[str]](list)
     for text in texts:
@@ -84,7 +85,7 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Return whether a spreadsheet might read the text as a formula, or a part of the text that becomes a cell."""
+    """Return whether a spreadsheet might execute the text, or a part of it that becomes a cell, as a formula."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
         return True  # some spreadsheets start a formula after these characters
@@ -102,8 +103,8 @@ _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a word with quotes, so that the shell passes the word on unchanged. The shell is PowerShell on Windows, and a
-    POSIX shell elsewhere.
+    """Quote an argument of a command, so that the shell passes it on unchanged. The shell is PowerShell on Windows, and a POSIX
+    shell elsewhere.
     """
     text = str(word)
     if powershell:
@@ -112,7 +113,7 @@ def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
 
 
 def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Return a path, quoted so that the shell passes it on unchanged and no command reads it as an option."""
+    """Quote a path, so that the shell passes it on unchanged and no command mistakes it for an option."""
     text = str(path)
     return quoted(f".{os.sep}{text}" if text.startswith("-") else text, powershell=powershell)
 
@@ -139,7 +140,8 @@ _ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
 
 
 def entries(docstring: str, section: str) -> dict[str, str]:
-    r"""Return the entries of a section of a docstring, such as "Attributes", by name; each text is one line.
+    r"""Return the entries of a section of a docstring, such as "Attributes", as a mapping from names to descriptions. Each
+    description is one line.
 
     Examples
     --------

@@ -2,14 +2,14 @@
 
 The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin,
 truncated at the public floor and cap. The factors of a margin are multiplied by total / weighted count, margin after margin,
-until all margins are met. Without truncation this is iterative proportional fitting. With limits, raking is the truncated
+until all margins are met. Without truncation, this is iterative proportional fitting. With truncation, it is the truncated
 method of Deville & Särndal (1992, case 7 of their table 1). Of all weights within the limits that meet the margins, it finds
-the weights with the smallest change, measured by relative entropy. A step never exceeds its total, because truncating t times a
-number, for t above 1, gives at most t times the truncated number.
+those that change the starting weights least, measured by relative entropy. A step never exceeds its total: if a number is
+multiplied by t > 1 and then truncated, the result is at most t times the truncated number.
 
-The weights are a function of the released table and of published totals, so they have no privacy cost. Rows with the same
-combination of groups and starting weight have the same weight. These combinations are sorted before sums are computed, so the
-sums do not depend on the order of rows or cells.
+The weights are computed from the released table and published totals alone, so they have no privacy cost. Rows with the same
+groups and the same starting weight have the same weight. These combinations are sorted before sums are computed, so the sums do
+not depend on the order of the rows or cells.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Margin:
     Attributes
     ----------
     columns : the names of the columns.
-    labels : per column, the labels of its groups, in order.
-    into : per column, the (n_bins,) group of every bin. These are atomic bins in a specification, and released bins for a
-        table.
-    totals : for each combination of groups, a number of at least 0. In the order of the combinations, the group of the last
+    labels : for each column, the labels of its groups, in order.
+    into : for each column, the (n_bins,) groups to which its bins belong. The bins are atomic bins in a specification, and
+        released bins for a table.
+    totals : the total for each combination of groups, at least 0. In the order of the combinations, the group of the last
         column changes fastest.
     """
 
@@ -75,7 +75,7 @@ class Margin:
         return ", ".join(f"{column} {labels[group]}" for column, labels, group in named)
 
     def on(self, transformation: Transformation) -> Margin:
-        """Return the same margin for the bins of a transformation. Each bin of a column lies in one group."""
+        """Convert the margin to the bins of a transformation. Each bin of a column must lie in one group."""
         into = []
         for column, groups in zip(self.columns, self.into, strict=True):
             of_bin = np.zeros(len(transformation.binning(column)), dtype=np.int64)
@@ -84,12 +84,16 @@ class Margin:
         return replace(self, into=tuple(into))
 
     def cells(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the (n,) index of this margin's cell for every row or cell of a table, from the (n,) bins of its columns."""
+        """Return, for each row or cell of a table, the index of the margin's cell to which it belongs, as an (n,) array.
+        `columns` contains the (n,) bins of the margin's columns.
+        """
         groups = [np.asarray(into)[columns[column]] for column, into in zip(self.columns, self.into, strict=True)]
         return np.ravel_multi_index(groups, self.shape)
 
     def joined(self, axis: int, first: int) -> Margin:
-        """Return the margin after merging two neighbouring groups of a column: the group `first` and the next group."""
+        """Merge two neighbouring groups of the column `axis`, the group `first` and the next group, and return the new
+        margin.
+        """
         labels = list(self.labels[axis])
         labels[first : first + 2] = [f"{labels[first]} or {labels[first + 1]}"]
         into = tuple(group - (group > first) for group in self.into[axis])
@@ -104,17 +108,18 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The public totals to which a released table is weighted, and the limits of the weights.
+    """The public totals that the weighted counts of a released table must equal, and the limits of the weights.
 
     Attributes
     ----------
     source : the publication that states the totals.
-    margins : the totals; empty if every row keeps its starting weight.
+    margins : the margins with their totals; empty if every row keeps its starting weight.
     start : the column whose representative values are the starting weights; None if all starting weights are equal.
     floor, cap : the smallest and the largest weight, relative to the mean weight (total / number of rows).
-    tolerance : largest relative difference between a weighted count and its total.
-    collapse : columns whose neighbouring groups may be merged, in the order in which they are tried.
-    fewest_rows : if a cell of a margin has fewer rows, it is merged with a neighbour where `collapse` allows this.
+    tolerance : the largest accepted relative difference between a weighted count and its total.
+    collapse : the columns whose neighbouring groups may be merged. They are tried in this order.
+    fewest_rows : the smallest number of rows of a cell. A cell with fewer rows is merged with a neighbouring cell if `collapse`
+        allows this.
     """
 
     source: str
@@ -127,13 +132,13 @@ class Calibration:
     fewest_rows: int = 10
 
     def on(self, transformation: Transformation) -> Calibration:
-        """Return the calibration on the bins of a transformation."""
+        """Convert the calibration to the bins of a transformation."""
         return replace(self, margins=tuple(margin.on(transformation) for margin in self.margins))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """States that two margins have different totals for the same group of persons."""
+    """Two margins that state different totals for the same group of persons."""
 
     left: Margin
     right: Margin
@@ -145,8 +150,9 @@ class Disagreement:
 def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreement]:
     """Return, for each pair of margins, the largest relative difference between their totals, if it exceeds the tolerance.
 
-    Two margins are compared for all combinations of their shared columns. The compared groups are the finest groups that are
-    unions of whole groups of both margins. Margins without a shared column are compared by their overall totals.
+    Two margins are compared for all combinations of their shared columns. If the margins divide a column differently, the
+    compared groups are the finest groups that are unions of whole groups of both margins. If the margins share no column, their
+    overall totals are compared.
     """
     disagreeing = []
     for left, right in combinations(margins, 2):
@@ -164,7 +170,9 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Return the totals of two margins on their shared columns, in common groups, and the labels of these groups."""
+    """Sum the totals of two margins over all columns that they do not share. In each shared column, use the finest groups that
+    are unions of whole groups of both margins. Return both arrays of totals and the labels of the groups.
+    """
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
     for axis, column in enumerate(shared):
@@ -188,7 +196,9 @@ def _first_bins(into: Sequence[int]) -> list[int]:
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the (n_bins,) finest grouping of bins in which each group is a union of whole groups of both given groupings."""
+    """Return the finest grouping of bins in which each group is a union of whole groups of both given groupings, as an
+    (n_bins,) list.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -213,7 +223,7 @@ every machine."""
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Neighbouring groups of a column that were merged in one margin because a cell had too few rows."""
+    """Neighbouring groups of a column that were merged in a margin, because a cell had too few rows."""
 
     margin: int
     column: str
@@ -226,7 +236,7 @@ class Weights:
 
     Attributes
     ----------
-    of_cells : (n_cells,) the weight of a row of each cell of the table, in the order of its cells.
+    of_cells : (n_cells,) the weight of each row of a cell, in the order of the table's cells.
     smallest, largest : the smallest and the largest weight of a row.
     design_effect : 1 + cv^2 of the weights over the rows (Kish 1965): the factor by which unequal weights increase the variance
         of a mean of independent rows.
@@ -245,8 +255,8 @@ class Weights:
 
 
 class NotCalibrated(Exception):
-    """Raised when no weights within the limits meet the totals. The message states the reason, and uses public numbers
-    alone.
+    """Raised if no weights within the limits meet the totals. The message states the reason. It contains only public
+    numbers.
     """
 
 
@@ -255,13 +265,13 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
     Parameters
     ----------
-    calibration : totals and limits, on the bins of the table.
+    calibration : the totals and limits, on the bins of the table.
     start : (n_bins,) positive representative values of the bins of `calibration.start`; None if all starting weights are
         equal.
 
     Raises
     ------
-    NotCalibrated : when the margins cannot be met.
+    NotCalibrated : if no weights within the limits meet the margins.
     """
     bins = dict(zip(table.layout.columns, table.bins, strict=True))
     if not calibration.margins and calibration.start is not None and start is not None:
@@ -295,7 +305,9 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Summarise the (n_cells,) weights of cells with (n_cells,) numbers of rows. The weights are not changed."""
+    """Compute the summary figures of weights. `weights` contains the (n_cells,) weights of the cells, and `rows` their numbers
+    of rows. The weights are not changed.
+    """
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
     return Weights(
@@ -317,8 +329,8 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Return the (n_kinds,) weights of the distinct kinds of rows, and the number of cycles. A cell with total 0 has weight
-    0.
+    """Return the (n_kinds,) weights of the distinct kinds of rows, and the number of cycles. The rows of a cell whose total is
+    0 have weight 0.
     """
     totals = [margin.table.ravel() for margin in margins]
     counted = np.all([aims[cell] > 0 for cell, aims in zip(cells, totals, strict=True)], axis=0)
@@ -361,8 +373,8 @@ def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarra
 def _with_enough_rows(
     margin: Margin, bins: dict[str, np.ndarray], counts: np.ndarray, calibration: Calibration, limits: tuple[float, float]
 ) -> Margin:
-    """Return the margin after merging neighbouring groups until every cell has enough rows and can reach its total within the
-    limits.
+    """Merge neighbouring groups of a margin until every cell has enough rows and can reach its total within the limits. Return
+    the new margin.
 
     Each step takes the first cell that fails, and the first column of `collapse` that has more than one group left. It merges
     the cell's group of this column with the neighbouring group that has fewer rows. Whole groups are merged, so the cells
@@ -370,7 +382,7 @@ def _with_enough_rows(
 
     Raises
     ------
-    NotCalibrated : when a cell cannot reach its total, and no column is left whose groups can be merged.
+    NotCalibrated : if a cell cannot reach its total, and no groups are left that can be merged.
     """
     while True:
         totals = margin.table.ravel()
@@ -392,7 +404,9 @@ def _with_enough_rows(
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """Return the smaller index of the two groups to merge. These are the given group and the neighbour that has fewer rows."""
+    """Choose the neighbouring group with fewer rows, to be merged with the given group. Return the smaller index of these two
+    groups.
+    """
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))
     if group == 0:
         return 0
@@ -414,7 +428,7 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
 
 
 def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:
-    """Return the labels of the groups of a column that were merged, in order."""
+    """Return, in order, the labels of the groups of a column that were merged: one tuple for each merged group."""
     members: dict[int, list[str]] = {}
     for group, label in enumerate(stated.labels[axis]):
         members.setdefault(fitted.into[axis][stated.into[axis].index(group)], []).append(label)
@@ -422,7 +436,7 @@ def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str,
 
 
 def _scaled(margin: Margin, total: float) -> Margin:
-    """Return the margin with its totals scaled to the sum `total`. Published margins may have sums that differ within the
+    """Scale the totals of a margin so that their sum is `total`. The sums of published margins may differ slightly, within the
     tolerance.
     """
     return replace(margin, totals=tuple((margin.table.ravel() * (total / margin.total)).tolist()))
