@@ -1,6 +1,5 @@
-"""Define the two TOML files as pydantic models (`ReleaseFile`, `AcceptanceFile`), with [budget], [unit], [selection] and
-[bundle].
-"""
+"""Define the pydantic models of the configuration (`ReleaseFile`) and the acceptance file (`AcceptanceFile`), and of the tables
+[budget], [unit], [selection] and [bundle]."""
 
 from __future__ import annotations
 
@@ -38,23 +37,23 @@ from synthrelease.settings.wide import with_indicators, with_levels, with_member
 
 
 class BudgetTable(SpecTable):
-    """[budget]: the budget of one fit, and the limit on the cost of the whole release.
+    """[budget]: the budget of one fit of a generator, and the limit on the cost of the whole release.
 
     Attributes
     ----------
-    generation : the budget of one fit: an epsilon for generators without a delta, or a rho for generators with a delta. If the
-        configuration has both kinds of generators, the number is a rho. A generator without a delta then gets the epsilon for
-        which epsilon^2 / 2 equals this rho. Example: `generation = 4`.
-    generation_delta : the delta of one fit, for generators that state their guarantee by an epsilon and a delta. Example:
+    generation : the budget of one fit of a generator. It is an epsilon for generators without a delta, and a rho for generators
+        with a delta. If the configuration has generators of both kinds, it is a rho. Generators without a delta then get the
+        epsilon for which epsilon^2 / 2 equals this rho. Example: `generation = 4`.
+    generation_delta : the delta of one fit, for generators whose guarantee is an epsilon and a delta. Example:
         `generation_delta = 1e-10`.
-    limit : the largest epsilon of the whole release. If the plan costs more, the program refuses the release before it reads
-        any data. Without `limit` only the ledger limits the cost of the release. Example: `limit = 9.98`.
-    delta : the largest delta of the whole release. If generators have a delta, the release states its epsilon at this delta.
-        With 0, only generators without a delta are allowed. Example: `delta = 1e-9`.
-    rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
-        Example: `rows = "1/20"`.
-    models : the epsilon of all [[models]] together. Example: `models = "1/10"`.
-    reason : the steward's reason for this budget. Example: `reason = "Agreed with the data protection officer"`.
+    limit : the largest allowed epsilon of the whole release. If the plan costs more, the program refuses the release before it
+        reads any data. Without `limit`, only the ledger limits the cost of the release. Example: `limit = 9.98`.
+    delta : the largest allowed delta of the whole release. If generators have a delta, the release states its epsilon for this
+        delta. If it is 0, only generators without a delta are allowed. Example: `delta = 1e-9`.
+    rows : the epsilon for the noisy number of rows that pass the rules. It is charged only if `rows` in [input] is "private"
+        and rows can be excluded. Example: `rows = "1/20"`.
+    models : the total epsilon of all questions in [[models]]. Example: `models = "1/10"`.
+    reason : the reason why this budget was chosen. Example: `reason = "Agreed with the data protection officer"`.
     """
 
     generation: Fraction = Field(gt=0)
@@ -67,34 +66,35 @@ class BudgetTable(SpecTable):
 
 
 RANDOM: Final = "random"
-"""With this value of [unit] first_by, the rows of a person are in random order."""
+"""The value of the setting `first_by` in [unit] that puts the rows of a person in random order."""
 NOT_ANSWERED = "not answered"
-"""The value of [unit] records_per_person in a draft, if nobody has said how rows belong to persons. A release refuses this
-value.
-"""
+"""The value of the setting `records_per_person` of [unit] in a draft whose author did not say how rows belong to persons. A
+release refuses this value."""
 
 
 class UnitTable(SpecTable):
-    """[unit]: how the file identifies a person, and how many records of a person count. With k such records, the privacy loss
-    of a person is at most k times epsilon.
+    """[unit]: how the file identifies a person, and how many records of each person are used. If k records are used, the
+    privacy loss of a person is at most k times epsilon.
 
     Attributes
     ----------
-    name : the name of a record, in one or two words. Example: `name = "hospital stay"`.
-    key : the column of the file that identifies the person. The release uses only the first `records_per_person` rows of a
-        person that pass the rules. All rows of a person are protected together, whatever their number. The key is never
-        released. 12, 12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000,
-        because they may be codes. Without a key every row is a separate record. Example: `key = "patient"`.
-    missing_keys : texts in the column of the key that identify nobody, in addition to `missing_values` of [input]. A row with
-        such a text is excluded. Otherwise all these rows would count as one person. Example: `missing_keys = ["0", "99999"]`,
-        `key = "patient"`.
-    first_by : the columns of the file that order the rows of a person. This setting is required with `key`. Numbers are ordered
-        by size, dates by time, and other texts alphabetically. Rows without a value come last. Rows that agree in these columns
-        are ordered at random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
-    records_per_person : with `key`, the largest number of rows of a person that are used. Without `key`, the largest number of
-        rows that a person can have in the file. Drafts have "not answered", which you must replace before a release. Example:
-        `records_per_person = 12`.
-    why : the source of the number in `records_per_person`. Example: `why = "One stay a month is counted"`.
+    name : what a record is, in one or two words. Example: `name = "hospital stay"`.
+    key : the column of the file that identifies the person. For each person, the release uses only the first
+        `records_per_person` rows that pass the rules. The guarantee protects all rows of a person together, regardless of their
+        number. The key itself is never released. 12, 12.0, 1.2e+01 and 0.12E+02 count as the same key. 007 and 7 count as
+        different keys, and so do 1E5 and 100000, because they may be codes. Without a key, every row is a separate record.
+        Example: `key = "patient"`.
+    missing_keys : texts in the key column that do not identify a person, in addition to `missing_values` in [input]. Rows with
+        such a text are excluded. If they were not excluded, all these rows would count as rows of one person. Example:
+        `missing_keys = ["0", "99999"]`, `key = "patient"`.
+    first_by : the columns of the file by which the rows of a person are sorted. This setting is required if you set `key`.
+        Numbers are sorted by size, dates by time, and other texts alphabetically. Rows without a value come last. Rows with
+        equal values in these columns are put in random order. With "random", all rows of a person are put in random order.
+        Example: `first_by = ["admitted"]`, `key = "patient"`.
+    records_per_person : if you set `key`, the maximum number of rows of a person that the release uses. Without `key`, the
+        maximum number of rows that a person can have in the file. Drafts may contain "not answered", which you must replace
+        before a release. Example: `records_per_person = 12`.
+    why : the reason for the number in `records_per_person`. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
@@ -106,19 +106,18 @@ class UnitTable(SpecTable):
 
     @property
     def answered(self) -> bool:
-        """Return whether the configuration says how rows belong to persons. With a key, it must also say which row of a person
-        comes first.
-        """
+        """Return whether the configuration says how rows belong to persons. If there is a key, the configuration must also say
+        which row of a person comes first."""
         return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
 
     @property
     def order(self) -> list[str]:
-        """Return the columns that order the rows of a person; empty for a random order."""
+        """Return the columns by which the rows of a person are sorted. The list is empty if the order is random."""
         return [] if self.first_by == RANDOM else list(self.first_by)
 
     @property
     def records(self) -> int:
-        """Return the largest number of records of a person; 1 by default."""
+        """Return the maximum number of records of a person. It is 1 if the configuration does not state a number."""
         return self.records_per_person if isinstance(self.records_per_person, int) else 1
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -129,47 +128,49 @@ class UnitTable(SpecTable):
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
-"""Smallest stop probability and smallest nonzero shape of a hidden number of rounds. Smaller values are slow and inexact."""
+"""The smallest stop probability, and the smallest absolute value of a nonzero shape, for mode "truncated_negative_binomial".
+Smaller values would make the computation slow and inexact."""
 
 
 Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
-"""A number of rounds, as the key of a TOML table."""
+"""A number of rounds from 1 to 99999, as text, because keys of TOML tables are texts."""
 
 
 class SelectionTable(SpecTable):
-    """[selection]: the number of rounds, the test in a round, and the measurements.
+    """[selection]: how many rounds a release may have, how a round is tested, and how tables are measured.
 
     Attributes
     ----------
-    mode : how the number of rounds is determined. With "known_threshold", the program runs rounds until one is accepted or a
-        random coin stops the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`. For rounds without a
-        delta, this mode costs least (theory 2b.4, best distribution). "truncated_negative_binomial" draws the number from the
-        distribution of this name (Papernot & Steinke 2022). Example: `mode = "truncated_negative_binomial"`, `stop_probability
-        = 0.02`.
-    rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add up
-        to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271
-        }`, `mode = "hidden_number"`.
-    stop_probability : the probability that the search stops after a rejected round. With 0.001 a search without an accepted
-        round stops after 1,000 rounds on average. With 0 the search never stops without an accepted round, and a selection
-        among rounds without a delta costs twice the epsilon of one round. Mode "hidden_number" does not use this setting.
-        Example: `stop_probability = 0.001`.
-    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution. With 1 it is the geometric
-        distribution, and with 0 the logarithmic distribution. Example: `shape = 1`, `mode = "truncated_negative_binomial"`,
+    mode : how the number of rounds is determined. With "known_threshold", the program repeats rounds until one is accepted, or
+        until a random draw stops the search (Liu & Talwar 2019). With "hidden_number", it draws the number of rounds from the
+        distribution in `rounds`. This mode has the lowest cost if rounds have no delta (theory 2b.4, best distribution). With
+        "truncated_negative_binomial", it draws the number from the distribution of this name (Papernot & Steinke 2022).
+        Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    rounds : for mode "hidden_number", the possible numbers of rounds with their exact probabilities, which must add up to 1.
+        The program draws the number before the first round and never shows it. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 =
+        0.271 }`, `mode = "hidden_number"`.
+    stop_probability : the probability that the search stops after a rejected round. With 0.001, a search in which no round is
+        accepted stops after 1,000 rounds on average. With 0, the search continues until a round is accepted. In this case, if
+        rounds have no delta, the selection costs twice the epsilon of one round. Mode "hidden_number" does not use this
+        setting. Example: `stop_probability = 0.001`.
+    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution. 1 gives the geometric distribution,
+        and 0 gives the logarithmic distribution. Example: `shape = 1`, `mode = "truncated_negative_binomial"`,
         `stop_probability = 0.02`.
-    test : "each" compares the noisy value of every criterion with its threshold, in every round. "joint" makes one noisy test
-        of all criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example:
-        `test = "joint"`, `test_epsilon = 0.2`.
-    test_epsilon : the epsilon of one joint test. The setting is required with test = "joint", and not allowed with test =
+    test : how each round is tested. "each" compares a noisy value of every criterion with its threshold. "joint" makes one
+        noisy test of all criteria together. The published criterion values are then measured only once, after acceptance
+        (theory 4, joint test). Example: `test = "joint"`, `test_epsilon = 0.2`.
+    test_epsilon : the epsilon of one joint test. This setting is required with test = "joint" and not allowed with test =
         "each". Example: `test_epsilon = 0.2`, `test = "joint"`.
-    false_acceptance : an upper limit on the probability that the joint test accepts a round in which a criterion exceeds its
+    false_acceptance : an upper bound on the probability that the joint test accepts a round in which a criterion exceeds its
         threshold. Example: `false_acceptance = 0.01`.
-    measurements : "fresh" measures the tables again in every round. "shared" measures the tables once for all rounds (theory 5,
-        shared measurements). Example: `measurements = "shared"`.
-    publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
-        true`.
-    bound_risk : for criteria with answered_by = "measurements", the release publishes bounds on their values. This setting is
-        the largest probability that any of these bounds is below the exact value (theory 13.6, criteria that measurements
-        answer). Example: `bound_risk = 0.01`.
+    measurements : when the generator measures its noisy tables. "fresh" measures them again in every round. "shared" measures
+        them once, for all rounds (theory 5, shared measurements). Example: `measurements = "shared"`.
+    publish_measurements : true publishes the noisy tables from which the released rows were generated. Example:
+        `publish_measurements = true`.
+    bound_risk : an upper bound on the probability that a published bound on a criterion value is wrong. For criteria with
+        answered_by = "measurements", the release publishes upper bounds on the exact values. With at most this probability, one
+        or more of these bounds are below the exact value (theory 13.6, criteria that measurements answer). Example: `bound_risk
+        = 0.01`.
     """
 
     mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
@@ -203,24 +204,25 @@ class SelectionTable(SpecTable):
 # The table [bundle]: further formats of a release, and the label "synthetic".
 
 SYNTHETIC = "synthetic"
-"""Name of the constant column that marks every row as synthetic."""
+"""The name of the column that marks every row as synthetic. Its value is the same in all rows."""
 _ONCE = checked(lambda names: len(set(names)) == len(names), "each name once")
 
 
 class BundleTable(SpecTable):
-    """[bundle]: further files of a release, made from the accepted table and its statistics. They cost no epsilon.
+    """[bundle]: additional files of the release. The program makes them from the accepted table and its statistics, at no cost
+    in epsilon.
 
     Attributes
     ----------
-    formats : files for statistical packages. "stata" writes data.dta, and read.do, which adds representative values and errors.
-        "spss" writes data.sav, which SAS can read, too. "r" writes read.R, which needs only R. "stata" and "spss" need the
-        extra `formats`. Example: `formats = ["stata", "spss", "r"]`.
-    catalogues : entries for data catalogues. "dcat" writes DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
-        dcat.ttl, and needs the extra `catalogue`. "croissant" writes Croissant 1.0, for machine learning. "ddi" writes
-        DDI-Codebook 2.5. Example: `catalogues = ["dcat", "croissant", "ddi"]`.
-    synthetic_names : if true, the names of files with rows begin with "synthetic-", such as synthetic-data.csv in place of
+    formats : files for statistical packages. "stata" writes data.dta, and a file read.do that adds representative values and
+        errors. "spss" writes data.sav, which SAS can also read. "r" writes read.R, which needs no R packages. "stata" and
+        "spss" require the extra `formats` of this program. Example: `formats = ["stata", "spss", "r"]`.
+    catalogues : files with entries for data catalogues. "dcat" writes dcat.jsonld and dcat.ttl, in the format DCAT-AP 3 with
+        the fields of HealthDCAT-AP. It requires the extra `catalogue` of this program. "croissant" writes Croissant 1.0, for
+        machine learning. "ddi" writes DDI-Codebook 2.5. Example: `catalogues = ["dcat", "croissant", "ddi"]`.
+    synthetic_names : true adds "synthetic-" to the names of all files with rows, such as synthetic-data.csv instead of
         data.csv. Example: `synthetic_names = true`.
-    synthetic_column : true adds a last column "synthetic" to the files with rows, which is 1 in every row. Example:
+    synthetic_column : true adds a last column "synthetic" to all files with rows. Its value is 1 in every row. Example:
         `synthetic_column = true`.
     """
 
@@ -231,17 +233,17 @@ class BundleTable(SpecTable):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """Return the chosen further files, as a list for each setting. Empty lists are omitted."""
+        """Return the chosen formats and catalogues, by the name of their setting. Settings with an empty list are omitted."""
         lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
         return {name: chosen for name, chosen in lists.items() if chosen}
 
     @property
     def stem(self) -> str:
-        """Return the base name of the table's files, before their ending."""
+        """Return the name of the files that contain the released table, without a suffix such as ".csv"."""
         return self.named("data")
 
     def named(self, name: str) -> str:
-        """Return the name under which the release writes a file with rows."""
+        """Return the name of a file with rows in the release. `name` is its usual name."""
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
@@ -258,18 +260,19 @@ MOST_PAIRS = 1000
 
 
 class NotPromisedTable(SpecTable):
-    """[not_promised]: associations that the release is known to lose; the card names them. If the rehearsal of a shortlist lost
-    a pair that this table does not name, the release is refused.
+    """[not_promised]: associations between columns that the release is known not to preserve. The card lists them. If the
+    tables of a rehearsal lost the association of a pair of columns, and this table does not list the pair, the program refuses
+    the release.
 
     Attributes
     ----------
-    pairs : pairs of columns whose association was lost in the tables of the rehearsal, and which no criterion and no measured
-        table contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
-    dependence : if true, the release promises nothing about any pair of columns: all associations may be lost in the released
-        table. Example: `dependence = true`, `why = "Only single columns are used"`.
-    why : the reason why these associations are not promised, for the card. Example: `why = "Only single columns are used"`,
-        `dependence = true`.
-    kept : a sentence for the plan and the card. It states which share of the associations fits to public data preserved.
+    pairs : pairs of columns whose association was lost in the tables of the rehearsal. No criterion and no measured table
+        contains both columns of such a pair. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    dependence : true if the release promises nothing about any pair of columns. All associations may then be lost in the
+        released table. Example: `dependence = true`, `why = "Only single columns are used"`.
+    why : the reason why these associations need not be preserved, for the card. Example: `why = "Only single columns are
+        used"`, `dependence = true`.
+    kept : a sentence for the plan and the card that says how much of the associations was preserved in fits to public data.
         Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
@@ -284,7 +287,7 @@ class NotPromisedTable(SpecTable):
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:
-        """Return the two columns of each pair, as a set."""
+        """Return a set with the two columns for each pair."""
         return tuple(frozenset(text.split(":")) for text in self.pairs)
 
 
@@ -292,16 +295,17 @@ class NotPromisedTable(SpecTable):
 
 
 class MembershipTable(SpecTable):
-    """Results of an attack on membership. The intruder knows all rows of the file except one, and guesses which of two given
-    rows is the unknown row.
+    """Results of a membership attack. The intruder knows all rows of the file except one, and guesses which of two given rows
+    is the unknown row.
 
     Attributes
     ----------
-    seen : the parts of the release that the intruder sees.
-    guesses, right : the number of guesses, and the number of right guesses.
-    low, high : a 95% interval for the share of right guesses.
-    allowed_by_epsilon, allowed_by_noise : the largest share of right guesses that the guarantee allows, and the largest share
-        that the stated noise of the tables allows. `allowed_by_noise` is None if the intruder sees only rows.
+    seen : a description of what the intruder sees of the release.
+    guesses, right : the number of guesses, and the number of correct guesses.
+    low, high : the limits of a 95% confidence interval for the share of correct guesses.
+    allowed_by_epsilon, allowed_by_noise : the largest share of correct guesses that is possible under the guarantee, and the
+        largest share that is possible with the stated noise of the tables. `allowed_by_noise` is None if the intruder sees only
+        rows.
     """
 
     seen: Line
@@ -314,14 +318,15 @@ class MembershipTable(SpecTable):
 
 
 class PersonTable(SpecTable):
-    """Shares of right guesses about persons, for rows that the fit used (`inside`) and for rows that it did not use
-    (`outside`).
+    """Shares of correct guesses about persons. `inside` is the share for rows that the fit used, and `outside` is the share for
+    rows that it did not use.
 
     Attributes
     ----------
-    guessed : the column whose value is guessed; empty if the whole row is guessed.
-    difference : a 95% interval for the difference of the shares, inside minus outside.
-    baseline : the share of right guesses if the most frequent value is always guessed; None for a whole row.
+    guessed : the column whose value is guessed. It is empty if the whole row is guessed.
+    difference : a 95% confidence interval for `inside` minus `outside`.
+    baseline : the share of correct guesses of an intruder who always guesses the most frequent value. It is None if the whole
+        row is guessed.
     """
 
     guessed: Line
@@ -332,14 +337,14 @@ class PersonTable(SpecTable):
 
 
 class AttacksTable(SpecTable):
-    """[attacks]: results of attacks on one configuration, on public rows, at the budget of the rehearsal.
+    """[attacks]: the results of attacks on one configuration. The attacks use public rows and the budget of the rehearsal.
 
     Attributes
     ----------
-    fits : the number of fits of the configuration on which membership was guessed.
-    epsilon, delta : the claimed guarantee.
+    fits : the number of fits of the configuration that the membership attack used.
+    epsilon, delta : the guarantee that the configuration claims.
     known : the columns whose values the intruder knows for every person.
-    contradicts : whether the share of right guesses contradicts the claimed guarantee.
+    contradicts : whether the share of correct guesses is too high for the claimed guarantee.
     membership, persons : the results of each attack.
     """
 
@@ -353,13 +358,14 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results that the card shows: for the column that was guessed best, and for guesses of whole rows."""
+        """Return the results about persons that the card shows. These are the result for the column with the largest
+        difference, and the results for guesses of whole rows."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
 
 MAX_TABLES = 200
-"""Largest number of rules, generators, projections or criteria of one specification."""
+"""The maximum number of rules, generators, projections or criteria of one specification."""
 MAX_COLUMNS = 1000
 MOST_COLUMNS = f"At most {MAX_COLUMNS} columns are possible, because noise and time grow with the number of pairs of columns"
 
@@ -377,15 +383,17 @@ OPTIONS = (
     "partition", "split", "members", "calibration", "series", "population", "design", "imputation", "geography",
     "marks", "scout",
 )  # fmt: skip
-"""Names of the tables that most releases do not use, in the order of the settings."""
+"""The names of the optional tables, in the order in which they are documented. Most releases do not use them."""
 
 
 CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA = "configuration.schema.json", "acceptance.schema.json"
-"""File names of the JSON Schemas of the two files, which `synthrelease init` writes beside its drafts."""
+"""The file names of the JSON Schemas of the configuration and the acceptance file. `synthrelease init` writes the schemas next
+to its drafts."""
 
 
 def schema_text(name: str) -> str:
-    """Return the text of a JSON Schema for editors. Schemas are made from the models below when the program is built."""
+    """Return the text of a JSON Schema, which editors can use to check a file. The schemas are generated from the models in
+    this module."""
     return resource(f"configs/{name}").read_text(encoding="utf-8")
 
 
@@ -394,62 +402,66 @@ class ReleaseFile(SpecTable):
 
     Attributes
     ----------
-    extends : the path of another configuration, relative to this file. If this file lacks a top-level key or table, the program
-        takes it from the other file. If [card] of this file lacks a text, the program takes this text from the other file, too.
-        It never takes the texts that belong to one release: `justification`, `tuning`, `version`, `published`, `url` and
+    extends : the path of another configuration, relative to this file. This file inherits from the other file all top-level
+        keys and tables that it does not contain. It also inherits each text of [card] that its own [card] does not contain. It
+        never inherits the texts that belong to one release: `justification`, `tuning`, `version`, `published`, `url` and
         `signed_by`. Example: `extends = "births.toml"`.
-    override : single settings that replace settings of the file in `extends`. Write the table and the setting, with dots
-        between them. A new list replaces the whole old list. Example: `override.columns.age.bounds = [12, 60]`, `extends =
-        "births.toml"`.
-    title : the title of the released data, one line. Example: `title = "Live births"`.
-    description : what a row is, and where the data come from. Example: `description = "Singleton live births of one year."`.
+    override : single settings that replace inherited settings of the file in `extends`. Write the names of the table and the
+        setting, separated by dots. A new list replaces the whole old list. Example: `override.columns.age.bounds = [12, 60]`,
+        `extends = "births.toml"`.
+    title : the title of the released data, in one line. Example: `title = "Live births"`.
+    description : a description of the data. Say what a row is, and where the data come from. Example: `description = "Singleton
+        live births of one year."`.
     acceptance : the path of the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
-    input : rules for reading the private file. Example: `input.missing = "drop"`.
-    columns : one table for each released column. Example: `columns.age = { kind = "integer", bounds = [0, 99],
-        alternatives.coarse = ["<18", "18-64", ">64"] }`.
-    rules : plausibility rules. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
-    transformations : for a column, the alternatives (lists of bins) that the program may use. If you do not name a column here,
-        the program may use all its alternatives. Example: `transformations.age = ["coarse", "fine"]`.
-    generators : the generators and their settings. If settings are lists, each combination of their values is one configuration
-        of the generator, and a round may use any of them. Example: `generators = [{ family = "privbayes", flavour = "theta",
-        theta = [4, 8], epsilon_split = 0.1 }]`.
-    projections : changes that the program makes to a synthetic table before it tests the criteria. Settings may be lists of
-        values, as for generators. Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
-    budget : the cost of a fit, and the largest cost of the whole release. Example: `budget.generation = 4`.
-    selection : the number of rounds that a release may have, and the test of each round. Example: `selection.stop_probability =
-        0.001`.
-    unit : the number of records that a person can have, and the column that identifies the person. Example: `unit.name =
+    input : how the program reads the private file. Example: `input.missing = "drop"`.
+    columns : the released columns, with one table for each column. Example: `columns.age = { kind = "integer", bounds = [0,
+        99], alternatives.coarse = ["<18", "18-64", ">64"] }`.
+    rules : plausibility rules, which exclude impossible combinations of values. Example: `rules = [{ never = "age < 15 and
+        parity > 0" }]`.
+    transformations : for a column, the alternatives (lists of bins) that the program may use. For columns that you do not list
+        here, it may use all alternatives. Example: `transformations.age = ["coarse", "fine"]`.
+    generators : the generators and their settings. A setting may be a list of values. Each combination of these values is then
+        one configuration of the generator, and each round uses one configuration. Example: `generators = [{ family =
+        "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1 }]`.
+    projections : changes that the program makes to each synthetic table before it tests the criteria. As for generators, a
+        setting may be a list of values. Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
+    budget : the budget of one fit of a generator, and the limit on the cost of the whole release. Example: `budget.generation =
+        4`.
+    selection : how many rounds a release may have, and how each round is tested. Example: `selection.stop_probability = 0.001`.
+    unit : what a record is, how many records a person can have, and which column identifies the person. Example: `unit.name =
         "birth"`.
-    partition : Two random pieces of the rows, one for the generator and one for the criteria. Without this table, both use all
-        rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
-    split : The piece of the register that this release reads, if the ledger has divided the register. Without this table, the
-        release reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
-    members : A second table with the members of each row, such as the persons of a household. Example: `members = { key =
+    partition : divides the rows at random into one piece for the generator and one piece for the criteria. Without this table,
+        both use all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : the piece of a divided register that this release uses. Without this table, the release uses all rows. Example:
+        `split = { by = "certificate", piece = 1, of = 2 }`.
+    members : a second table with the members of each row, such as the persons of a household. Example: `members = { key =
         "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
-    calibration : Published totals. After acceptance, the program computes weights for the released rows that reproduce these
-        totals, at no cost. Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins
-        = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
-    series : Earlier releases of the same register, and a plan for several years. Example: `series.name = "Live births,
+    calibration : published totals. After acceptance, the program computes weights for the released rows, at no cost in epsilon,
+        so that weighted counts equal these totals. Example: `calibration.source = "Population register, 1 January 2024, table
+        3"`, `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    series : earlier releases of the same register, and a plan for several years. Example: `series.name = "Live births,
         yearly"`.
-    population : The population of which the private file is a simple random sample. Example: `population = { size = 2000000,
+    population : the population from which the private file is a simple random sample. Example: `population = { size = 2000000,
         sample = "simple random, without replacement", source = "Population register" }`.
-    design : The survey design of the private file: its weight, strata and clusters. Example: `design = { clusters = "tract",
-        effect = 1.8, source = "Survey report, table B.1" }`.
-    imputation : Copies of the released rows in which missing values are filled, at no cost. Example: `imputation.copies = 5`.
-    geography : Areas that lie within one another, such as municipalities in regions. Example: `geography = { column =
-        "municipality", levels = ["region"] }`.
-    marks : Groups of indicators, such as rare diagnoses. For each group, the release gets a column that lists the indicators of
-        a row. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
-    scout : The scout before this release. The scout and the release share one budget. Example: `scout = { epsilon = 2, delta =
-        1e-9, rho = 0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
-    intended_queries : questions that the release is meant to answer. The card says which error is stated for each question.
-        Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
-    models : questions that the release measures directly, by separate sums. Example: `models = [{ question = "mean parity" }]`,
-        `budget.models = "1/10"`.
-    plugins : other packages whose criteria or generators the release uses. Example: `plugins = [{ package = "copula-example",
-        version = "0.1.0", sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
-    bundle : further files of the release, such as files for Stata, at no cost. Example: `bundle.formats = ["r"]`.
-    card : the steward's words on the data card. Example: `card.licence = "CC-BY-4.0"`.
+    design : the survey design of the private file, with its weights, strata and clusters. Example: `design = { clusters =
+        "tract", effect = 1.8, source = "Survey report, table B.1" }`.
+    imputation : copies of the released rows in which missing values are imputed, at no cost in epsilon. Example:
+        `imputation.copies = 5`.
+    geography : nested areas, such as municipalities within regions. Example: `geography = { column = "municipality", levels =
+        ["region"] }`.
+    marks : groups of indicators, such as rare diagnoses. For each group, the program adds a released column that lists the
+        indicators that apply to a row. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    scout : the scout that preceded this release. The scout and the release share one budget. Example: `scout = { epsilon = 2,
+        delta = 1e-9, rho = 0.003, document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
+    intended_queries : questions that users should be able to answer from the release. For each question, the card says what is
+        known about the error of the answer. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year"
+        }]`.
+    models : questions that the release answers from separate noisy sums, not from the synthetic rows. Example: `models = [{
+        question = "mean parity" }]`, `budget.models = "1/10"`.
+    plugins : other packages that provide criteria or generators for this release. Example: `plugins = [{ package =
+        "copula-example", version = "0.1.0", sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
+    bundle : additional files of the release, such as files for Stata, at no cost in epsilon. Example: `bundle.formats = ["r"]`.
+    card : the steward's texts for the data card. Example: `card.licence = "CC-BY-4.0"`.
     """
 
     extends: str | None = None
@@ -485,18 +497,18 @@ class ReleaseFile(SpecTable):
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """Return the tables of those options that the configuration uses, by name."""
+        """Return the optional tables that the configuration contains, by their names."""
         return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property
     def linked(self) -> Linked | None:
-        """Return how a root and its members are arranged in a record; None without [members]."""
+        """Return a description of how a record contains a root and its members, or None if the configuration has no
+        [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """For each option that adds columns or rules to a record, yield the option's name, and all columns and rules after this
-        addition.
-        """
+        """Yield the name of each optional table that adds columns or rules to a record. With the name, yield all columns and
+        all rules after this addition."""
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:
@@ -504,7 +516,7 @@ class ReleaseFile(SpecTable):
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
-        """Return the configuration, completed with the columns and rules that options add to a record."""
+        """Return the configuration with the columns and rules that optional tables add to a record."""
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})
@@ -520,19 +532,20 @@ class ReleaseFile(SpecTable):
 
 
 class AcceptanceFile(SpecTable):
-    """acceptance/NAME.toml: the criteria that a released table must meet.
+    """acceptance/NAME.toml: the criteria that the released table must meet.
 
     Attributes
     ----------
-    description : the purpose for which the release must be good enough, in one sentence. Example: `description = "Means by
-        age."`.
-    groups : for a column, the groups of rows that criteria use. Each group must consist of whole bins of every alternative.
-        Categories and codes need a table of groups. If you write a text, it names an alternative whose bins are the groups,
-        such as `"state"` for a level of a codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
-    criteria : the criteria. The program computes every criterion in every round. Example: `criteria = [{ name = "rare rows",
-        kind = "face_privacy", minimum_count = 2 }]`.
-    not_promised : associations that the publisher knows to be lost. Example: `not_promised = { pairs = ["age:region"], why =
-        "Published elsewhere" }`.
+    description : the purpose for which the released data must be accurate enough, in one sentence. Example: `description =
+        "Means by age."`.
+    groups : for a column, the groups into which criteria divide the rows. Write a list of bins for numbers, and a table of
+        groups for categories and codes. Each group must consist of whole bins of every alternative. Instead, you may write the
+        name of an alternative, such as `"state"` for a level of a codelist. The bins of this alternative are then the groups.
+        Example: `groups.age = ["<=24", "25-34", ">=35"]`.
+    criteria : the criteria that a table must meet. The program evaluates all of them in every round. Example: `criteria = [{
+        name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
+    not_promised : associations between columns that the release is known not to preserve. Example: `not_promised = { pairs =
+        ["age:region"], why = "Published elsewhere" }`.
     """
 
     description: str = ""
