@@ -1,1 +1,3 @@
-"""Write the files of a release: the released table and its documents. `verify` writes these files again and compares."""
+"""Write the files of a release: the released table and its documents. `verify` uses the same code to write the files again and
+compare them.
+"""

@@ -48,8 +48,8 @@ _DIGITS = 12  # Significant digits of computed numbers in the data, few enough t
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
-    """Return the page in each language of the card, by file name. The dict is empty if no noisy table is published, or if the
-    number of measurements before the release was not limited.
+    """Return the page in each language of the card, by file name. The dict is empty if no noisy table is published, or if
+    nothing limited the number of measurements before the release.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
     Raises
     ------
-    Unexpected : when the measurements have another format than synthrelease writes.
+    Unexpected : if synthrelease would not write such measurements.
     """
     names = {language: ask_name(document, language) for language in document.card.languages}
     if measured is None or not has_ask_page(document):
@@ -67,8 +67,8 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
-    """Return the data of the page, for JSON: the noisy tables on released bins, the columns, and the number of rows in the
-    file.
+    """Return the data for the page, which are written into it as JSON: the noisy tables on released bins, the columns, and the
+    number of rows in the file.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
     """Yield the questions that were measured directly, with their answers.
 
-    Each answer has two kinds of intervals: intervals that have the confidence separately, and wider intervals that have it
-    together. Numbers have six digits, as in release.json, so that they are the same on every machine.
+    Each answer has two kinds of intervals: intervals that each have the stated confidence, and wider intervals that all hold at
+    the same time with this confidence. Numbers have six digits, as in release.json, so that they are the same on every machine.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
@@ -184,7 +184,9 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return the design effect for questions about a column, and the reasons why there is no interval for a population."""
+    """Return the design effect for questions about a column, and the reasons why their answers have no interval for a
+    population.
+    """
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
     reasons = [*survey.reasons, *(["clusters"] if survey.groups else [])]  # the page has no intervals from groups of clusters
@@ -196,20 +198,20 @@ def _rounded(value: float) -> float | int:
 
 
 def _finite(values: Iterable[float]) -> list[float | int | None]:
-    """Return numbers for JSON. An infinite number or NaN becomes None."""
+    """Convert numbers for JSON. An infinite number or NaN becomes None."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
 
 
 @lru_cache(maxsize=8)
 def _words(language: str) -> Mapping[str, str]:
-    """Return the words and sentences of the page in a language."""
+    """Return all texts of the page in a language."""
     import tomllib
 
     return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Return the page in a language. Its Content Security Policy allows only its own script and its own style."""
+    """Render the page in a language. Its Content Security Policy allows only the page's own script and style."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")
@@ -236,7 +238,7 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
 
 
 def json_in_page(contents: Mapping[str, Any]) -> str:
-    """Return JSON that contains no sequence of characters that could end its HTML element."""
+    """Encode the contents as JSON in which no sequence of characters could end the HTML element around it."""
     return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

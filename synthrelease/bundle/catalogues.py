@@ -18,11 +18,11 @@ from synthrelease.resources import library
 
 
 def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> dict[str, bytes]:
-    """Return the catalogue entries that [bundle] catalogues lists, by file name.
+    """Return the catalogue entries that the publisher requested with `catalogues` in [bundle], by file name.
 
     Raises
     ------
-    InputError : when rdflib is missing, which dcat.ttl needs.
+    InputError : if the library rdflib, which writes dcat.ttl, is not installed.
     """
     chosen, files = document.bundle.catalogues, dict[str, bytes]()
     if "dcat" in chosen:
@@ -36,18 +36,20 @@ def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: 
 
 
 def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return dcat.jsonld: the release in DCAT-AP 3, with those fields of HealthDCAT-AP that the publisher has stated."""
+    """Return dcat.jsonld: a description of the release in DCAT-AP 3, with those fields of HealthDCAT-AP that the publisher has
+    stated.
+    """
     entry = filled("dcat.json", document=document, dataset=dataset)
     return json_bytes(entry | {"@graph": [with_something(node) for node in entry["@graph"]]})
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
-    """Return dcat.ttl: a comment, and the statements of dcat.jsonld in the format Turtle. This function needs rdflib (the extra
-    `catalogue`).
+    """Convert dcat.jsonld to dcat.ttl: a comment, followed by the same statements in the format Turtle. This needs the library
+    rdflib, which the extra `catalogue` installs.
 
     Raises
     ------
-    InputError : when rdflib is missing.
+    InputError : if rdflib is not installed.
     """
     rdflib = library("rdflib", "rdflib", "dcat.ttl, which [bundle] catalogues requests", "catalogue")
     graph = rdflib.Graph(bind_namespaces="none")
@@ -58,7 +60,7 @@ def turtle_bytes(jsonld: bytes) -> bytes:
 
 
 def croissant_bytes(dataset: Dataset) -> bytes:
-    """Return croissant.json: the release in the format Croissant 1.0, for machine learning tools."""
+    """Return croissant.json: a description of the release in the format Croissant 1.0, for machine learning tools."""
     return json_bytes(with_something(filled("croissant.json", dataset=dataset, cited=_citation(dataset))))
 
 
@@ -79,7 +81,9 @@ def _bibtex(text: str) -> str:
 
 
 def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> bytes:
-    """Return ddi.xml: the release in DDI-Codebook 2.5, with the frequency of every category in the released table."""
+    """Return ddi.xml: a description of the release in DDI-Codebook 2.5, with the frequency of every category in the released
+    table.
+    """
     tables, files, number = list[dict[str, Any]](), list[dict[str, Any]](), count(1)
     for described, rows in zip(dataset.tables, filter(None, (table.of_roots(), table.of_members())), strict=True):
         numbered = [(f"F{next(number)}", file) for file in described.files]

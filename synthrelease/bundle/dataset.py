@@ -1,4 +1,6 @@
-"""Describe a released dataset with its publisher, files and columns. All catalogue entries are made from this description."""
+"""Describe a released dataset with its publisher, files and columns. All catalogue entries are written from this
+description.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue that are neither empty nor None."""
+    """Return the entries of a catalogue record that are neither empty nor None."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
@@ -46,7 +48,7 @@ class Licence:
 
     @classmethod
     def of(cls, card: CardTable) -> Licence:
-        """Return the licence that the card states."""
+        """Return the licence that the publisher states in [card]."""
         if card.licence in LICENCES:
             title, address = LICENCES[card.licence]
             return cls(name=card.licence, title=title, address=address)
@@ -59,8 +61,8 @@ class DataFile:
 
     Attributes
     ----------
-    format : the format's name in datapackage.json.
-    size : the size in bytes.
+    format : the name of the format in datapackage.json.
+    size : the size of the file in bytes.
     """
 
     name: str
@@ -118,7 +120,7 @@ class Dataset:
     address : the web address of the release. If the publisher states no address, it is the identifier.
     summary : the publisher's summary, or the description in the configuration; may be empty.
     provenance : where the original records come from, and how the synthetic rows were made.
-    card : all texts of the publisher.
+    card : the table [card] of the configuration, which contains all texts of the publisher.
     """
 
     title: str
@@ -170,23 +172,25 @@ class Dataset:
 
     @property
     def day(self) -> str:
-        """The day of publication."""
+        """The day on which the release was published."""
         return self.card.published.isoformat()
 
     def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
-        """Return the contact as a dict with one key: `by_email` if the contact is an e-mail address, and `otherwise` if not.
-        The dict is empty if the card states no contact.
+        """Return the contact as a dict with one key. The key is `by_email` if the contact is an e-mail address, otherwise
+        `otherwise`. The dict is empty if the card states no contact.
         """
         contact = self.card.contact
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
     def part(self, name: str) -> str:
-        """Return the address of a part of the dataset. Its fragment (the text after #) is the name of the part."""
+        """Return the address of a component of the dataset, such as a file. It is the address of the dataset, followed by # and
+        the name of the component.
+        """
         return f"{self.address.partition('#')[0]}#{name}"
 
 
 def slug(document: ReleaseDocument) -> str:
-    """Return the title and version as a name of lower-case letters, digits and hyphens."""
+    """Convert the title and version to a name of lower-case letters, digits and hyphens."""
     name = plain_name(document.card.title or document.title)
     return f"{name or 'release'}-{plain_name(document.card.version) or '1'}"
 

@@ -1,5 +1,5 @@
-"""Make release.json and measurements.json. release.json contains the guarantee, the charges, the released criterion values, the
-schema and the publisher's texts.
+"""Create release.json and measurements.json. release.json contains the guarantee, the charges, the released criterion values,
+the schema and the publisher's texts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def measurements_bytes(measured: NoisyMarginals, transformation: Transformation, released: Transformation) -> bytes:
-    """Return the bytes of measurements.json.
+    """Return the content of measurements.json.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return the parts of release.json, by field, that are determined by the specification, the drawn configuration and the
+    """Return those sections of release.json, by field, that follow from the specification, the drawn configuration and the
     numbers of rows.
 
     Parameters
@@ -145,19 +145,19 @@ def planned_parts(
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
-    """Return the columns of a released table with their bins."""
+    """Return the sections that describe the columns of a released table with their bins."""
     binned = zip(transformation.schema.columns, transformation.binnings, strict=True)
     return [ColumnPart.of(column, binning) for column, binning in binned]
 
 
 def parameters(criterion: Criterion) -> dict[str, Any]:
-    """Return the settings of a criterion from the acceptance file, without name, kind, threshold and epsilon."""
+    """Return the settings of a criterion in the acceptance file, without its name, kind, threshold and epsilon."""
     return criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    """Return the rule of the selection: the number of rounds, the test that decides a round, and the number of
-    configurations.
+    """Return the section about the selection: the distribution of the number of rounds, the test that decides a round, and the
+    number of configurations.
     """
     test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
@@ -184,7 +184,7 @@ def release_document(
     Parameters
     ----------
     files : the SHA-256 checksum of each data file of the bundle, by file name.
-    made_of_rows : the parts of release.json that were computed from the released rows, such as weights.
+    made_of_rows : the sections of release.json that were computed from the released rows, such as weights.
     """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
@@ -211,7 +211,9 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Add the privacy definition to the document. It follows from the guarantee, the domain and the options."""
+    """Add the description of the guarantee by its components to the document. It follows from the guarantee, the domain and the
+    options.
+    """
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )

@@ -37,16 +37,17 @@ _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne",
 
 @dataclass(frozen=True, kw_only=True)
 class PackageLimits:
-    """The limits of a statistical package.
+    """The limits of a statistical package on names and labels.
 
     Attributes
     ----------
-    ending : ending of the package's files.
-    missing : the code of a missing value.
+    ending : the extension of the package's files.
+    missing : the package's code for a missing value.
     length, longest : a function that returns the length of a name, and the largest allowed length. Stata counts characters,
         SPSS counts bytes of UTF-8.
-    variable_label, file_label : largest length of these labels, by the same function.
-    same : a function that maps two names to the same string if the package treats them as one name.
+    variable_label, file_label : the largest allowed length of the label of a variable and of a file, measured by the same
+        function.
+    same : a function that maps two names to the same string if the package does not distinguish them.
     reserved : function that returns whether the package reserves a name.
     """
 
@@ -91,11 +92,11 @@ PACKAGES = {"stata": STATA, "spss": SPSS}
 
 
 def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
-    """For every column, return a name that is valid and unique in the package. Names that are already valid do not change.
+    """Return, for every column, a name that is valid and unique in the package. Names that are already valid do not change.
 
     In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
-    another character, or is reserved, gets the prefix "v_". Long names are cut. If another column already has this name, a
-    number is appended: the smallest number from 2 upwards that makes the name unique.
+    another character, or is reserved, gets the prefix "v_". Names that are too long are shortened. If another column already
+    has this name, a number is appended: the smallest number from 2 upwards that makes the name unique.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def _cut(name: str, package: PackageLimits, reserve: int = 0) -> str:
 
 
 def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
-    """Return one message for each chosen package. The message lists the column names that this package must change."""
+    """Return one message for each chosen package that must change the names of columns. The message lists these names."""
     lines = []
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
@@ -165,8 +166,8 @@ class Variable:
 
 
 def variables(document: ReleaseDocument, package: PackageLimits, file: TableFile) -> tuple[Variable, ...]:
-    """Return the columns of a table as variables, in the order of the table. The label of a renamed column begins with its
-    original name.
+    """Return the columns of a table as variables of a statistical package, in the order of the table. The label of a renamed
+    column begins with its original name.
     """
     taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
     names = renamed([column.name for column in file.columns], package, taken)
@@ -193,7 +194,7 @@ def further_labels(document: ReleaseDocument) -> dict[str, str]:
 
 
 def cut_label(text: str, package: PackageLimits, limit: int) -> str:
-    """Return a label, shortened to a limit of the package. A shortened label ends with "..."."""
+    """Shorten a label to a limit of the package. A shortened label ends with "..."."""
     text = " ".join(text.split())
     if package.length(text) <= limit:
         return text
@@ -211,11 +212,12 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the table in the formats that [bundle] formats lists, as an iterable of bytes for each file name.
+    """Write the table in the formats that the publisher requested with `formats` in [bundle]. Return an iterable of bytes for
+    each file name.
 
     Raises
     ------
-    InputError : when a format needs a library that is missing.
+    InputError : if a format needs a library that is not installed.
     """
     files: dict[str, Iterable[bytes]] = {}
     for package in (package for name, package in PACKAGES.items() if name in document.bundle.formats):
@@ -226,7 +228,8 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
 
 
 def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the table of estimates in the formats that [bundle] formats lists, by file name.
+    """Write the table of estimates in the formats that the publisher requested with `formats` in [bundle]. Return the files by
+    name.
 
     Parameters
     ----------
@@ -237,7 +240,9 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
 
 
 def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: PackageLimits) -> Any:
-    """Return rows as a pandas frame of bin numbers, counted from 1. Missing values have the code of the package."""
+    """Convert rows to a pandas frame of bin numbers, counted from 1. Missing values have the package's code for
+    missing values.
+    """
     import pandas as pd
 
     values: dict[str, Any] = {}
@@ -255,7 +260,7 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
 
 
 def _table_bytes(package: PackageLimits, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
-    """Return the bytes of the file of a table, with all labels."""
+    """Return the content of the file of a table in the format of a statistical package, with all labels."""
     columns = variables(document, package, file)
     frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
@@ -307,19 +312,19 @@ def _timeless_sav(content: bytes) -> bytes:
 
 
 def _library(package: PackageLimits) -> Any:
-    """Return the module pyreadstat.
+    """Import the library pyreadstat and return it.
 
     Raises
     ------
-    InputError : when pyreadstat is missing, or pandas, whose frames pyreadstat writes.
+    InputError : if pyreadstat or pandas is not installed. pyreadstat writes pandas frames.
     """
     library("pandas", "pandas", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
     return library("pyreadstat", "pyreadstat", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
 
 
 def _written(package: PackageLimits, frame: Any, **settings: Any) -> bytes:
-    """Return the bytes that pyreadstat writes for a frame. They are written into a temporary folder that only its owner can
-    read.
+    """Write a frame with pyreadstat, and return the bytes of the file. The file is written into a temporary folder that only
+    its owner can read.
     """
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
@@ -342,11 +347,11 @@ _SECTIONS, _BEHIND = 14, 9  # Number of offsets in <map>, and index of the first
 
 
 def with_note(content: bytes, note: str) -> bytes:
-    """Add one note about the dataset to a Stata file, and return the file.
+    """Add one note about the dataset to the content of a Stata file.
 
     Raises
     ------
-    ValueError : when the file already has characteristics, or is not a file of Stata 14 or later.
+    ValueError : if the file already has characteristics, or is not a file of Stata 14 or later.
     """
     start = content.find(_MAP) + len(_MAP)
     offsets = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []

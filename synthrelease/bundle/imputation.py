@@ -1,4 +1,4 @@
-"""Write imputed.csv: complete copies of the released rows, one below the other, in the long format of R's mice.
+"""Write imputed.csv: completed copies of the released rows, one below the other, in the long format of R's mice.
 
     .imp,.id,.imputed,COLUMNS...[,synthetic]
 
@@ -25,8 +25,8 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the part of release.json about the complete copies, and the file with the copies. If the copies cannot be made,
-    the part states the reason, and there is no file.
+    """Return the section of release.json about the completed copies, and the file with the copies. If the copies cannot be
+    made, the section states the reason, and there is no file.
 
     Notes
     -----
@@ -50,13 +50,15 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the part about the copies for a preview. A preview does not count the rows with missing values."""
+    """Return the section about the completed copies for a preview. A preview does not count the rows with missing values."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
-    """Return the file with the copies for a rewritten bundle, under its new name, with or without the column `synthetic`."""
+    """Return the file with the copies for a rewritten bundle. The file may have a new name, and gains or loses the column
+    `synthetic` as the new bundle requires.
+    """
     if part.file(old) not in files:
         return {}
     content = files[part.file(old)]
@@ -71,7 +73,7 @@ def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
 
 
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
-    """Return imputed.csv as UTF-8, with a header and "\\n" line ends."""
+    """Return the content of imputed.csv: UTF-8, with a header and "\\n" line ends."""
     flags = flags_of_rows(table, open_)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -91,8 +93,8 @@ def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
 
     Parameters
     ----------
-    marked : whether the given content has the column.
-    mark : whether the result gets the column.
+    marked : whether the given file has the column `synthetic`.
+    mark : whether the returned file should have the column.
     """
     if marked == mark:
         return content

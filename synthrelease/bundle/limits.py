@@ -1,9 +1,9 @@
-"""Compute intervals for exact criterion values, and limits for the whole file. Both are post-processing of released values,
-without a cost.
+"""Compute intervals for exact criterion values, and limits for the whole file. Both are post-processing of released values and
+cost no epsilon.
 
 A criterion value compares the released rows with the n rows that the release used. These rows were drawn at random from the K
-rows of the file that the rules keep. A limit for all K rows is the limit for the n rows plus the error that is due to drawing
-them (theory 13.17, drawn shares).
+rows of the file that the rules keep. The limit for all K rows is the limit for the n rows plus a limit on the error that is
+caused by drawing them (theory 13.17, drawn shares).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ LEVEL = Fraction(95, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInterval:
-    """An interval that contains the exact criterion value at a stated level: `low` <= exact value <= `high`. `high` is None
-    if the interval has no upper end.
+    """An interval that contains the exact criterion value with a stated confidence: `low` <= exact value <= `high`. `high` is
+    None if the interval has no upper end.
     """
 
     low: float
@@ -51,14 +51,14 @@ def laplace_interval(
     passed_below: float | None,
     level: Fraction = LEVEL,
 ) -> FigureInterval:
-    """Return an interval that contains the exact criterion value in at least the share `level` of all releases. The interval
-    follows from the known noise of `laplace_figure`.
+    """Return an interval that contains the exact criterion value in a share of at least `level` of all releases. It is computed
+    from the known noise distribution of `laplace_figure`.
 
     Parameters
     ----------
     value : the released criterion value.
     rows : the number of rows from which the criterion value was computed. This number determines the grid.
-    best, worst : the range of exact criterion values. `worst` is None if there is no worst value.
+    best, worst : the range of possible exact criterion values. `worst` is None if there is no worst value.
     passed_below : the threshold, if the value was released only because it did not exceed the threshold, or None if the
         decision to release did not depend on the value's noise.
 
@@ -93,8 +93,8 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """Return an interval for a criterion value that shares its noise with other values. In at least the share `level` of all
-    releases, it contains the exact value.
+    """Return an interval for a criterion value that shares its noise with other values. It contains the exact value in a share
+    of at least `level` of all releases.
 
     The decision to release did not depend on this noise. The noise has the marginal distribution of one entry of a noise vector
     that several numbers share (theory 9.18, one noise for many numbers). The level holds for this value separately. The
@@ -123,7 +123,7 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
 
 
 def cumulative(z: int, decay: float) -> float:
-    """Return Pr[noise <= z] for noise with Pr[z] proportional to decay^|z|."""
+    """Return Pr[noise <= z] for integer noise with Pr[z] proportional to decay^|z|."""
     return 1 - decay ** (z + 1) / (1 + decay) if z >= 0 else decay**-z / (1 + decay)
 
 
@@ -146,8 +146,8 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Return the document with limits for the whole file, if the release used only a random part of the rows. Otherwise return
-    it unchanged.
+    """If the release used only a random part of the rows, return the document with limits for the whole file. Otherwise return
+    the document unchanged.
     """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
@@ -162,8 +162,8 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, at the level `LEVEL`, on the exact criterion value for all rows of the file that pass the rules.
-    The release used only some of these rows.
+    """Return an upper limit, with confidence `LEVEL`, on the exact criterion value for all rows of the file that pass the
+    rules. The release used only some of these rows.
 
     The result is None if there is no upper limit on the value for the drawn rows, or on the error that is due to drawing them.
     """
@@ -178,13 +178,13 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return a limit, at the level `LEVEL`, on the difference between a share in the table and in the file, or None if no
-    criterion gives a limit.
+    """Return a limit, with confidence `LEVEL`, on the difference between a share in the released table and the same share in
+    the file, or None if no criterion gives a limit.
 
     Parameters
     ----------
-    largest : a number of columns. The limit is valid for all cells of all tables with this number of columns at the same time.
-        By default, it is the number of columns in the tables of the criterion.
+    largest : the number of columns of a table. The limit is valid at the same time for all cells of all tables with this number
+        of columns. The default is the number of columns in the tables of the criterion.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -196,8 +196,8 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """Return the first criterion that bounds the error of every bin of every column. Some of these criteria also cover tables
-    of several columns.
+    """Return the first criterion that limits the error of every bin of every column. Such a criterion may also limit the errors
+    of tables of several columns.
 
     The result is None if there is no such criterion, or if the criterion values refer only to a piece of the original rows.
     """
@@ -216,7 +216,7 @@ def band_columns(document: ReleaseDocument) -> int | None:
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether the criterion values refer, or may refer, to only a random part of the rows that the rules keep."""
+    """Return whether the criterion values describe, or may describe, only a random part of the rows that the rules keep."""
     return not document.figures_about and not kept_rows(document).known
 
 
@@ -226,10 +226,10 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the random draw of the rows to which a criterion value refers, with the part of the risk at `LEVEL` that remains
-    for this draw. The upper end of the interval uses the other part of the risk.
+    """Return the random drawing of the rows that a criterion value describes, with the share of the risk at `LEVEL` that
+    remains for it. The upper end of the interval uses the rest of the risk.
 
-    The probability that public rows completed the table is subtracted first. A fiftieth of the remaining risk is used for the
+    The probability that public rows completed the table is subtracted first. One fiftieth of the remaining risk is used for the
     noise in the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
     interval or only an approximate interval (from redrawn noise), or the value refers only to a piece of the rows.
     """
@@ -250,7 +250,7 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return an upper bound on the probability that the upper end of an interval is too low.
+    """Return an upper bound on the probability that the exact criterion value lies above the upper end of its interval.
 
     The result is None if the interval is only an estimate, or if there is no interval.
     """
@@ -264,8 +264,8 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of binnings in which it could have been released. The dict is empty if there is only
-    one configuration.
+    """Return, for each column, the number of different binnings with which it could have been released. The dict is empty if
+    there is only one configuration.
     """
     if document.selection.configurations == 1:
         return {}

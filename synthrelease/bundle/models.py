@@ -1,5 +1,5 @@
-"""Make the part of release.json about the questions that were measured directly: the noisy sums of these questions, and the
-answers that follow from the sums.
+"""Create the section of release.json about the questions that were measured directly: the noisy sums of these questions, and
+the answers that follow from the sums.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from synthrelease.published.models import GroupPart, ModelPart, ModelsPart, Shar
 
 
 def models_part(measured: Measured, noisy: NoisyModels, transformation: Transformation) -> ModelsPart:
-    """Return the part of release.json with the noisy sums, without answers.
+    """Return the section of release.json with the noisy sums, but without answers.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def _model_part(
 
 
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Return a document with the questions that were measured directly, and their answers if they can be computed.
+    """Add the questions that were measured directly to a document, with their answers if these can be computed.
 
-    The answers follow from public values, after the budget is spent. So an error in computing the answers must not stop the
+    The answers are computed from public values, after the budget is spent. So an error in this computation must not stop the
     release.
 
     Parameters

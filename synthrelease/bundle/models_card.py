@@ -22,7 +22,7 @@ def sentences(part: ModelsPart) -> tuple[str, ...]:
 
 
 def rows(part: ModelsPart) -> tuple[tuple[str, ...], ...]:
-    """Return a table row for each number of the answers: question, name, estimate and intervals."""
+    """Return a row of the card's table for each number in the answers: question, name, estimate and intervals."""
     lines = []
     for answer in part.answers:
         if not answer.terms:

@@ -1,6 +1,6 @@
-"""Handle the options of a release: for each option, its part of release.json, its files and its section of the card.
+"""Handle the options of a release: create each option's section of release.json, its files and its section of the card.
 
-This module has the short options. `imputation` and `series` are separate modules.
+This module handles most options. Two options have their own modules: `imputation` and `series`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table with its weights, if it has any, and the parts of release.json and the files that options made from
-    the released rows.
+    """The released table with its weights, if it has any. Also the sections of release.json and the files that were computed
+    from the released rows.
     """
 
     table: ReleasedTable
@@ -55,12 +55,13 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Return the released table with its weights, and the parts of release.json and the files for weights and complete copies.
+    """Compute the weights and the completed copies of a released table. Return the table with its weights, and the sections and
+    files that result.
 
     Parameters
     ----------
-    anew : whether a finished bundle is rewritten. If so, weights are computed again from the rows, and complete copies stay
-        unchanged.
+    anew : whether a finished bundle is being rewritten. If so, the weights are computed again from the rows, and the completed
+        copies stay as they are.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
@@ -72,7 +73,7 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
 
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
-    """Return the parts of release.json about weights and copies for a preview, which has no accepted rows."""
+    """Return the sections about weights and completed copies for a preview, which has no accepted rows."""
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
         parts["calibration"] = equally_weighted(totals, rows)
@@ -88,7 +89,7 @@ def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleT
 
 
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
-    """Return the parts of release.json that follow from the specification and the number of rows that the release uses."""
+    """Return those sections of release.json that follow from the specification and the number of rows that the release uses."""
     parts = dict[str, Part]()
     if spec.options.partition is not None:
         parts["partition"] = PartitionPart.of(spec.options.partition, rows)
@@ -98,11 +99,11 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Return the document of a new release with the parts of all options. The given document already has the planned parts.
+    """Add the sections of all options to the document of a new release. The document already contains the planned sections.
 
     Parameters
     ----------
-    made_of_rows : the parts that were computed from the released rows.
+    made_of_rows : the sections that were computed from the released rows.
     """
     series_ = spec.options.series
     of_series = {} if series_ is None else {"series": series.part(series_, document)}
@@ -112,16 +113,16 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
 def with_parts_anew(
     document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], content: bytes
 ) -> ReleaseDocument:
-    """Return the document of a rewritten bundle, in which only texts, weights and formats may change.
+    """Return the document of a rewritten bundle. Only texts, weights and formats may differ from the old document.
 
     Parameters
     ----------
-    made_of_rows : the parts that were computed again from the released rows.
-    content : the bytes of the release.json that is replaced.
+    made_of_rows : the sections that were computed again from the released rows.
+    content : the bytes of the old release.json, which is replaced.
 
     Raises
     ------
-    OtherRelease : when the configuration is an erratum and names a different release.
+    OtherRelease : if the configuration is an erratum for a different release.
     """
     plain = document.model_copy(update={**dict.fromkeys(document.parts), **planned(spec, document.rows_worked_with)})
     parts = dict[str, Part | None]()
@@ -133,7 +134,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return the parts of release.json that are determined by the specification and the other parts of the document."""
+    """Return those sections of release.json that follow from the specification and from other sections of the document."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -153,7 +154,8 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """Return the guarantee for a member of the population, if the file is a random sample with a public number of rows.
+    """Return the section with the guarantee for a member of the population. It exists if the file is a random sample and its
+    number of rows is public.
 
     Theory 11.3, amplification by a subset.
     """
@@ -171,14 +173,14 @@ def _population(population: PopulationTable, document: ReleaseDocument, rows: in
 
 @dataclass(frozen=True, kw_only=True)
 class CardStatement:
-    """A statement of the card beside the guarantee, with its heading."""
+    """A statement on the card next to the guarantee, with its heading."""
 
     heading: str
     text: str
 
 
 class CardColumn(NamedTuple):
-    """A column of a table on the card, with its heading and its style."""
+    """One column of a table on the card: its heading and its style."""
 
     heading: str
     kind: Literal["", "number", "wide"] = ""
@@ -186,13 +188,13 @@ class CardColumn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CardSection:
-    """A section of the card: paragraphs, and a table if there are rows.
+    """One section of the card: paragraphs, and a table if there are rows.
 
     Attributes
     ----------
-    place : the position of the section on the card: after the sections about the rows, or after the sections about the
-        guarantee and the charges.
-    label : label of the table for screen readers.
+    place : where the section stands on the card: after the sections about the rows, or after the sections about the guarantee
+        and the charges.
+    label : the label of the table for screen readers.
     rows : the cells of each row. The first cell of a row is its heading.
     """
 
@@ -222,8 +224,8 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return warnings for readers of criterion values, if these values refer only to a piece of the rows; otherwise an empty
-    list.
+    """Return warnings for readers of criterion values. There are warnings only if these values describe just a piece of the
+    rows.
     """
     texts, in_file = list[str](), document.domain.file_rows
     if document.partition is not None:
@@ -279,7 +281,9 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the rules that the card lists. Rules of areas and indicators are omitted, because they have separate sections."""
+    """Return the rules that the card lists. Rules of nested areas and of indicators are left out, because the card has separate
+    sections about them.
+    """
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
     named = [] if marks is None else [group.column for group in marks.groups]
@@ -294,15 +298,15 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A message of the command about an option, after a release is written."""
+    """A message about an option that the command prints after a release is written."""
 
     text: str
     failed: bool = False
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return the messages about options that are printed after a release is written: the range of the weights, or why there are
-    no weights.
+    """Return the messages about options that are printed after a release is written. They state the range of the weights, or
+    why there are no weights.
     """
     part = document.calibration
     if part is None:
@@ -320,7 +324,7 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the part of release.json about weights, and the weight of the rows of each cell. The weights are None if no
+    """Return the section of release.json about weights, and the weight of a row in each cell. The weights are None if no
     weights reproduce the published totals. In this case, the table is released without weights, because it has met all criteria
     and its budget is spent.
     """
@@ -331,7 +335,7 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the part about weights for a preview, with equal weights."""
+    """Return the section about weights for a preview, in which all weights are equal."""
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )

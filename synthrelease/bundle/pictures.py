@@ -36,13 +36,13 @@ def shortened(text: str, characters: int) -> str:
 
 
 def shade(share: float) -> str:
-    """Return a colour between SOFT (share 0) and DARKEST (share 1)."""
+    """Return a colour on a scale from SOFT (share 0) to DARKEST (share 1)."""
     share = min(max(share, 0.0), 1.0)
     return "#" + "".join([f"{round(low + (high - low) * share):02x}" for low, high in _SHADES])
 
 
 def _n(value: float) -> str:
-    """Return a coordinate as text, rounded to a tenth."""
+    """Format a coordinate, rounded to a tenth."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -59,7 +59,7 @@ _WIDTH = 340.0
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures (SVG) in the part of the card for data users, and the number of pairs of columns without a picture."""
+    """The pictures (SVG) in the card's section for data users, and the number of pairs of columns that have no picture."""
 
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]
@@ -70,7 +70,7 @@ class Figures:
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
-    """Return all pictures of the part for data users."""
+    """Draw all pictures in the card's section for data users."""
     band, of_pairs = error_band(document, 1), None
     if band is not None and band_columns(document) != 1:
         of_pairs = (error_band(document, 2) or 0.0) * table.counts.total
@@ -98,7 +98,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Return a bar chart of one column. It shows the share of each bin, and a range for the share in the file.
+    """Draw a bar chart of one column. It shows the share of rows in each bin, and a range for the same share in the file.
 
     If the error of a share may be at least half of the share, its bar is hollow. If there are very many bins, such as areas,
     only the bins with the most rows are drawn.
@@ -137,8 +137,8 @@ def distribution(
 
 
 def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
-    """Return a heat map of two columns. For each bin of the first column, it shows how its rows are distributed over the bins
-    of the second column.
+    """Draw a heat map of two columns. For each bin of the first column, it shows how the rows of this bin are distributed over
+    the bins of the second column.
 
     A bin of the first column is hatched if it has too few rows for reliable shares.
     """
@@ -186,8 +186,8 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. The lines replace a colour that would be meaningless
-    because of the noise.
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. The rectangle is hatched, not coloured, because noise
+    makes its value meaningless.
     """
     step = 8.0
     rise = min(width, height, step)
@@ -196,7 +196,7 @@ def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """Return a chart of the criteria. The chart shows each criterion value and its interval on a scale from the best value to
+    """Draw a chart of the criteria. For each criterion, it shows the value and its interval on a scale from the best value to
     the threshold.
     """
 
@@ -227,8 +227,8 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """Return a picture of the charge tree. It shows every node below its parent, with the epsilon of the node and the rule that
-    composes its parts.
+    """Draw the charge tree. Every node is below its parent, and shows its epsilon and the rule by which its children are
+    composed.
     """
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
@@ -237,7 +237,7 @@ def charge_picture(root: ChargePart) -> Markup:
 
 
 def drawn(template: str, **values: Any) -> Markup:
-    """Return the rendered picture of a template, without empty lines and indentation."""
+    """Render the template of a picture, without empty lines and indentation."""
     colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED, "BAND": BAND}
     text = environment().get_template(template).render(colours, c=_n, shortened=shortened, **values)
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
@@ -253,7 +253,7 @@ _SIGNS = {
 def _rows(
     node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None
 ) -> Iterator[tuple[ChargePart, int, int | None]]:
-    """Yield each charge of a tree with its depth and the row number of its parent."""
+    """Yield each charge in a tree, with its depth and with the row number of its parent."""
     counter = [0] if counter is None else counter
     index = counter[0]
     counter[0] += 1
@@ -263,7 +263,7 @@ def _rows(
 
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
-    """Return the picture for the part of the card that is for everyone: two registers that differ in one record, and the same
-    release from both.
+    """Draw the picture in the card's section for everyone: two registers that differ in one record, and the same release made
+    from each.
     """
     return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=textwrap.wrap)

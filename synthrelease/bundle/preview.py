@@ -41,12 +41,12 @@ DIGITS = 24
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """Return all documents of a bundle by file name, for a table of equal rows and for criterion values equal to their
-    thresholds.
+    """Return all documents of a bundle by file name. They describe a made-up table of equal rows, and criterion values equal to
+    their thresholds.
 
     Raises
     ------
-    InputError : when a format in [bundle] needs a library that is missing.
+    InputError : if a format in [bundle] needs a library that is not installed.
     """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
@@ -102,7 +102,7 @@ def _noisy(criterion: Criterion) -> bool:
 
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
-    """Return placeholder estimates of the questions that a release is meant to answer."""
+    """Return placeholders for the estimates of the questions that a release is meant to answer."""
     placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     intended: list[IntendedEstimatePart | None] = [placeholder] * len(spec.questions)
     return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=intended)
@@ -112,7 +112,7 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Return whether a release was made from this specification, possibly with a shortlist of its configurations."""
+    """Return whether a release was made from this specification, or from a shortlist of its configurations."""
     published = files.get(canonical.NAME, b"")
     try:
         return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
@@ -130,13 +130,13 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     Parameters
     ----------
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
-    spec : the configuration with the new texts and totals. All other settings must be as in the configuration that made the
-        bundle.
+    spec : the configuration with the new texts and totals. All other settings must equal those of the configuration with which
+        the bundle was made.
     keep : a function that stores each table of rows. Tables are made block by block.
 
     Raises
     ------
-    OtherRelease : when the bundle has another specification, or is not the release that an erratum corrects.
+    OtherRelease : if the bundle was made from another specification, or is not the release that an erratum corrects.
     """
     files = Files(files)
     old, card = read_strictly(files["release.json"]), spec.card
@@ -196,21 +196,21 @@ _LINE = 130  # Approximate largest number of bytes of a line of estimates.csv; a
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
-    """Return an estimate of the bytes of all released files, from public facts. The estimate is more likely too large than too
+    """Estimate the total size of all released files in bytes, from public facts. The estimate is more likely too large than too
     small.
 
     Parameters
     ----------
     documents : a preview of the documents without rows.
-    source : the private table, of which only the size in bytes is used.
+    source : the private table. Only its size in bytes is used.
     """
     text = sum(map(len, documents.values()))
     return round(_MARGIN * (text + rows_at_most(spec, source) * _row(spec) + _measured(spec)))
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return the stated number of rows or, if none is stated, the largest number of rows that files of this size can contain.
-    For a database, and for files of unknown size, return a typical number.
+    """Return the stated number of rows. If none is stated, return the largest number of rows that files of this size can
+    contain. For a database, and for files of unknown size, return a typical number.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated
@@ -226,7 +226,7 @@ def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
 
 
 def _row(spec: ReleaseSpec) -> int:
-    """Return the number of bytes of a row with the longest labels, summed over all files that contain rows."""
+    """Return the size in bytes of a row with the longest labels, summed over all files that contain rows."""
     longest = 0
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
@@ -238,7 +238,7 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Return the number of bytes of the published noisy tables and of their estimates, or 0 if no tables are published."""
+    """Return the size in bytes of the published noisy tables and of their estimates, or 0 if no tables are published."""
     if not spec.publish_measurements:
         return 0
     from synthrelease.answers.listed import MOST_CELLS

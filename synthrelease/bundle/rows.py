@@ -1,8 +1,8 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
-A maximum entropy model is fitted to the noisy tables and restricted to the condition. This is post-processing of published
-values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not computed for these rows, so the
-released criterion values say nothing about them.
+A maximum entropy model is fitted to the noisy tables, and the rows that meet the condition are drawn from this model. This is
+post-processing of published values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not
+computed for these rows, so the released criterion values say nothing about them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MOST_DRAWS = 20  # Largest number of further draws that replace rows which brea
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConditionalRows:
-    """Rows that meet a condition, drawn from published noisy tables.
+    """Rows that meet a condition. They were drawn from published noisy tables.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ConditionalRows:
     shape : the columns of the released table, without weights.
     group : an estimate of the number of rows in the file that meet the condition, with its interval (`rows`, `rows_low`,
         `rows_high`).
-    measured : columns that a published noisy table contains together with all columns of the condition.
+    measured : the columns that are in a published noisy table together with all columns of the condition.
     through : all other columns. In the drawn rows, these columns are associated with the condition only through the measured
         columns.
     n_tables : number of noisy tables from which the rows were made.
@@ -74,7 +74,7 @@ class ConditionalRows:
 
         Raises
         ------
-        OutputError : when the file exists or cannot be written.
+        OutputError : if the file exists or cannot be written.
         """
         with new_file(path) as file:
             file.writelines(csv_pieces(*files_of_rows(self.table)))
@@ -160,7 +160,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
 
 def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
-    """Return the published noisy tables, with columns as indices in ascending order."""
+    """Return the published noisy tables. The columns of each table are given by their indices in ascending order."""
     published = release.measurements.tables if release.measurements else ()
     place, tables = release.layout.columns.index, []
     for table in published:
@@ -178,8 +178,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose tables for one model, one after another. Tables with the most columns of the condition are tried first. A table is
-    skipped if the model cannot contain it together with the tables chosen so far.
+    """Choose the tables for one model, one after another. Tables with the most columns of the condition come first. A table is
+    skipped if the model cannot contain it together with the tables already chosen.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
@@ -191,11 +191,11 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
 
 
 def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
-    """Return n projected rows of the model that meet the condition and break no rule.
+    """Draw n rows from the model that meet the condition. The rows are projected and break no rule.
 
     Raises
     ------
-    InputError : when the model allows no such rows.
+    InputError : if the model allows no such rows.
     """
     generator = SystemEntropy().generator()
     measured = NoisyMarginals(layout=release.layout, n=release.measured_rows, tables=tuple(tables))

@@ -1,4 +1,4 @@
-"""Write read.R and read.do, which load the table with labels, bin numbers and criterion values into R and Stata."""
+"""Write read.R and read.do, scripts that load the table with labels, bin numbers and criterion values into R and Stata."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def scripts(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _script(name: str, document: ReleaseDocument, **values: Any) -> str:
-    """Return the script from the template of this name, without the empty lines that template tags leave."""
+    """Render the template of a script, without the empty lines that template tags leave."""
     title, template = labelled_title(document), environment().get_template(name)
     text = template.render(document=document, title=title, notice=NOTICE, weight=WEIGHT, **values)
     return re.sub(r"\n{2,}", "\n", text).strip() + "\n"
 
 
 def _r(document: ReleaseDocument) -> bytes:
-    """Return the script for R as ASCII."""
+    """Return the R script in ASCII."""
 
     def label_of(column: ColumnPart) -> str:
         text = document.card.columns.get(column.name) or column.description or words(column.name)
@@ -60,12 +60,12 @@ def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedVariable:
-    """A Stata variable of labels that has a second variable with the numbers of its bins.
+    """A Stata variable that contains labels and has a second variable with the representative values of its bins.
 
     Attributes
     ----------
-    of_numbers : name of the second variable.
-    numbers : the code and the number of each bin that has a number.
+    of_numbers : the name of the second variable.
+    numbers : the code and the representative value of each bin that has such a value.
     """
 
     name: str
@@ -74,7 +74,7 @@ class NumberedVariable:
 
 
 def _stata(document: ReleaseDocument) -> bytes:
-    """Return the script for Stata as UTF-8."""
+    """Return the Stata script in UTF-8."""
     names = renamed([criterion.name for criterion in document.criteria], STATA, ())
     of_rows, *of_members = [variables(document, STATA, file) for file in document.table_files]
     tables = [_numbered(columns) for columns in (of_rows, *of_members)]
@@ -93,8 +93,8 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """Return the variables whose bins have numbers. Each comes with an unused name for a second variable, which contains these
-    numbers.
+    """Return the variables whose bins have representative values. Each comes with an unused name for a second variable, which
+    contains these values.
     """
     numbers = {
         variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]

@@ -1,4 +1,6 @@
-"""Describe the earlier releases of the same register for release.json, for a rewritten bundle, and for the card."""
+"""Describe the earlier releases of the same register in release.json and on the card, for a new release or a rewritten
+bundle.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return the part of release.json about the series: the cost of each release, and the total cost for one person."""
+    """Return the section of release.json about the series: the cost of each release, and the total cost for one person."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -38,7 +40,7 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Return the part about the series for a rewritten bundle.
+    """Return the section about the series for a rewritten bundle.
 
     A new erratum must correct the release that is being rewritten, and no other release. If this release is itself an erratum,
     it continues to correct the same earlier release.
@@ -49,7 +51,7 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
 
     Raises
     ------
-    OtherRelease : when an erratum names another release, or keeps the version of the release that it corrects.
+    OtherRelease : if an erratum names another release, or has the same version as the release that it corrects.
     """
     new, old = part(value, document), read_strictly(content)
     old_series = old.series
@@ -75,7 +77,9 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return sentences about the series: its releases, the year in the plan, and the total cost for a person."""
+    """Return sentences about the series: its releases, the year of this release in the multi-year plan, and the total cost for
+    a person.
+    """
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)
@@ -85,8 +89,8 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """Return sentences about the changes since the latest earlier year in the plan. The changes are computed from estimates
-    that both releases state.
+    """Return sentences about the changes since the latest earlier year in the plan. They are computed from estimates that both
+    releases state.
     """
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
@@ -105,7 +109,7 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
 
 
 def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
-    """Return a sentence on the change of one intended question since an earlier release."""
+    """Return a sentence about how the answer to an intended question has changed since an earlier release."""
     share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
     digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))

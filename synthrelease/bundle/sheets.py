@@ -1,5 +1,5 @@
-"""Write QUESTIONS.md (questions with code for readers), SIGN.md (checks for the person who signs), and a worksheet for
-meetings.
+"""Write QUESTIONS.md (questions with code, for readers), SIGN.md (checks, for the person who signs the release), and a
+worksheet for meetings.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _SIGNS = re.compile(r"[`$\"\\\n]")  # Characters with a special meaning in a Sta
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return QUESTIONS.md by file name, or an empty dict if the folder has no estimates.csv. The content depends only on
-    release.json. The questions are about one column, about a pair of columns that was measured together, and about a mean
+    """Return QUESTIONS.md by file name, or an empty dict if the release has no estimates.csv. The content depends only on
+    release.json. The questions ask about single columns, about pairs of columns that were measured together, and about means
     within groups.
     """
     if CSV not in document.files:
@@ -83,15 +83,14 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """Return the sheet with this file name. It is rendered from the template of the same name, with one empty line between
-    blocks.
-    """
+    """Render the sheet with this file name from the template of the same name. There is one empty line between blocks."""
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 
 
 def worksheet(spec: ReleaseSpec, rows: int) -> str:
-    """Return an HTML page to print for a meeting with stakeholders: the draft, and space for their decisions.
+    """Return an HTML page that can be printed for a meeting with stakeholders. It shows the draft, and has space for their
+    decisions.
 
     Parameters
     ----------
@@ -144,7 +143,7 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Return whether Stata can use the column names and the labels unchanged."""
+    """Return whether Stata can use the column names and the labels as they are."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
@@ -158,8 +157,8 @@ AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about t
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return SIGN.md by file name, or an empty dict for a release from a version before 1.0.0. The content depends on
-    release.json alone.
+    """Return SIGN.md by file name, or an empty dict if a version before 1.0.0 made the release. The content depends only on
+    release.json.
     """
     if document.format == BEFORE:
         return {}
@@ -189,7 +188,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return the sentence about the release that a person who signs SIGN.md confirms."""
+    """Return the sentence about the release that is confirmed by a person who signs SIGN.md."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -217,21 +216,21 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """Return the cost of a node of the charge tree as `plan` prints it."""
+    """Format the cost of a node of the charge tree in the same way as `plan`."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 
 
 def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
-    """Yield the parts of a charge as indented lines, in the order of `plan`."""
+    """Yield one indented line for each node below a charge, in the order in which `plan` prints them."""
     for part in node.parts:
         yield f"{'    ' * depth}{stated(part)}  {part.name}"
         yield from charge_lines(part, depth + 1)
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return, as text, the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. For another
-    kind of noise, the text says that the noise is different.
+    """Format the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. If the noise of the
+    criterion has another distribution, the text says so.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} values share one noise"
@@ -240,8 +239,8 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion, or None for
-    other noise.
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion, or None if the noise has
+    another distribution.
     """
     if criterion.one_noise is not None or criterion.sensitivity is None:
         return None

@@ -1,5 +1,5 @@
-"""Write the released rows as bin labels into data.csv and data.parquet, in pieces. The rows are sorted, so that their order
-reveals nothing.
+"""Write the released rows as bin labels into data.csv and data.parquet, block by block. The rows are sorted, so that their
+order reveals nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table, and all facts that are needed to write its files.
+    """The released table, with everything that is needed to write its files.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class RowsOfFile:
 
 
 def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
-    """Return the file of a table, or the files of roots and of members of linked tables.
+    """Return the file of a table or, for linked tables, the file of roots and the file of members.
 
-    The members of a root follow each other.
+    The rows of the members of a root are consecutive.
     """
     if (linked := table.linked) is None:
         return (RowsOfFile(table.shape, _rows(table)),)
@@ -104,7 +104,7 @@ def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches of roots. Each batch has the keys of the roots and the index of the cell of each root."""
+    """Yield batches of roots: the keys of the roots, and the index of the cell of each root."""
     done = 0
     for cells in table.cells_of_rows(_ROWS):
         yield np.arange(done + 1, done + len(cells) + 1), cells
@@ -112,14 +112,14 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
-    """Return the rows of these cells, with these columns of a table."""
+    """Return rows with some columns of a table, one row for each of these cells."""
     weights = None if table.weights is None else table.weights[cells].astype(float)
     some = rows_at(table.counts.bins, cells)
     return RowsBatch(bins=[some[column] for column in columns], weights=weights)
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
-    """Return the files of rows that every release has, as an iterable of bytes for each file name.
+    """Return the files with rows that every release has, as an iterable of bytes for each file name.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> d
 
 
 def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
-    """Yield the pieces of a file of rows as UTF-8 CSV, with a header and "\\n" line ends on every system."""
+    """Yield a file of rows as blocks of UTF-8 CSV, with a header and "\\n" line ends on every system."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -164,8 +164,8 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
 
 
 def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:
-    """Yield the pieces of a file of rows as Parquet. Every column is stored with a dictionary of all its labels. The dictionary
-    is marked as ordered if the bins have an order.
+    """Yield a file of rows as blocks of Parquet. Every column is stored with a dictionary of all its labels. The dictionary is
+    marked as ordered if the bins are ordered.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """Return the bytes written to the sink since the last call."""
+    """Return the bytes that were written to the sink since the last call."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()
@@ -208,14 +208,16 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 
 def _numbers(values: np.ndarray, kind: Any) -> Any:
-    """Return an Arrow array that shares the memory of these numbers, without missing values. `pa.array` would import pandas."""
+    """Convert numbers to an Arrow array without missing values. The array shares their memory. `pa.array` is not used, because
+    it would import pandas.
+    """
     import pyarrow as pa
 
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _texts(labels: Sequence[str]) -> Any:
-    """Return an Arrow array of strings without missing values. `pa.array` would import pandas."""
+    """Convert strings to an Arrow array without missing values. `pa.array` is not used, because it would import pandas."""
     import pyarrow as pa
 
     encoded = [label.encode() for label in labels]

@@ -1,8 +1,8 @@
-"""Run all checks of a bundle in order. If a check fails, the checks that depend on its result are not run.
+"""Run all checks of a bundle in order. If a check fails, later checks that depend on its result are skipped.
 
-The checks have three parts: checks that need the folder alone (`alone`), checks of the plan and the criterion values with the
-classes of the program (`plan`), and a comparison of all documents (`documents`). The part `alone` imports nothing from the
-other two parts.
+There are three groups of checks: checks that need only the folder (`alone`), checks of the plan and the criterion values with
+the classes of the program (`plan`), and a comparison of all documents (`documents`). The code of `alone` imports nothing from
+the other two groups.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def verify_bundle(
 
     Parameters
     ----------
-    folder : the bundle.
+    folder : the path of the bundle.
     public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with this
         key. A key or a commitment that lies in one of the folders is refused.
     earlier : folders of other releases of the same register. The verification checks what this release states about them.
@@ -93,7 +93,9 @@ def verify_files(
     trust: Sequence[str] = (),
     progress: Callable[[str], None] = lambda phase: None,
 ) -> Report:
-    """Check the files of a bundle, given by name, with the same checks as `verify_bundle`."""
+    """Check the files of a bundle in the same way as `verify_bundle`. The files are given as a mapping from names to
+    contents.
+    """
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     progress("checking the files of the release")
     alone = verify_alone(
@@ -128,7 +130,7 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return the names of the packages that the release used, but that are not available here.
+    """Return a phrase that lists the packages that the release used but that are not trusted or cannot be loaded here.
 
     If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
     difference.
@@ -154,7 +156,9 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the checks that use the classes of criteria and generators, with their names."""
+    """Yield the names of the checks that use the classes of criteria and generators, each with a function that runs
+    the check.
+    """
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
     from synthrelease.published.measurements import NAME
@@ -168,7 +172,7 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 
 def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the checks that write documents of the bundle again, with their names."""
+    """Yield the names of the checks that write documents of the bundle again, each with a function that runs the check."""
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
 

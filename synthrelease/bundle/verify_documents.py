@@ -1,4 +1,6 @@
-"""Check the documents of a release: write the documents, estimates and files for statistical packages again, and compare."""
+"""Check the documents of a release: write the documents, estimates and files for statistical packages again, and compare them
+with the bundle.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,8 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return the reason why Parquet bytes cannot be compared on this machine, or an empty string if a comparison is
-    possible.
+    """Return the reason why the bytes of Parquet files cannot be compared on this machine, or an empty string if they can be
+    compared.
     """
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
@@ -96,7 +98,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Return a phrase that describes the first difference between two contents, and shows both contents at this position."""
+    """Describe the first difference between two contents in a phrase that quotes both of them at this position."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -149,7 +151,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a sentence for each statement about estimates that a release of version 1.0.0 does not make."""
+    """Yield a sentence for each statement about estimates that releases of version 1.0.0 do not contain."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is missing, as it may be in documents of version {document.written_by}."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -196,7 +198,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 
 
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
-    """Return whether a stated value equals the recomputed value.
+    """Return whether a stated value agrees with the recomputed value.
 
     Numbers may differ by a small tolerance, because machines differ in the last digits. The tolerance is relative to the width
     of the number's interval or, without an interval, to the size of the number. If a number is missing in one value, it must be

@@ -1,4 +1,6 @@
-"""Check that the released criterion values agree with their noise, thresholds and intervals, and with the released table."""
+"""Check that the released criterion values are consistent with their noise, thresholds and intervals, and with the released
+table.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ _RELATIVE = 1e-9
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Check the upper bounds that were computed from measurements, and yield a sentence for each problem.
+    """Check the upper bounds that were computed from measurements. Yield a sentence for each problem.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 
 
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
-    """Return the measurements on the released bins.
+    """Parse the measurements, and convert them to the released bins.
 
     Raises
     ------
@@ -180,7 +182,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Yield the columns and the cost of every table that the configuration measures."""
+    """Yield the columns and the cost of every table that is to be measured according to the configuration."""
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -192,8 +194,8 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """For every sum of the configuration, yield its name, its columns, its epsilon, the number of sums that share its noise,
-    and its steps.
+    """Yield every sum that is to be measured according to the configuration: its name, its columns, its epsilon, the number of
+    sums that share its noise, and its steps.
 
     The steps refer to the measured bins.
     """
@@ -270,8 +272,8 @@ _REACH = 25
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that every criterion was met, separately or in the joint test, and that all statements about its value follow from
-    public facts.
+    """Check that every criterion was met, separately or in the joint test. Also check that all statements about the criterion
+    values follow from public facts.
 
     If the value of a criterion was computed from measurements, it is computed again.
 
@@ -344,8 +346,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a problem if release.json states the shared noise wrongly: it must follow from the epsilons of the criterion values
-    that share it, with the right number of values and the right cost.
+    """Yield a problem if release.json states the shared noise incorrectly. The statement must follow from the epsilons of the
+    criterion values that share the noise, with the right number of values and the right cost.
 
     Values cannot share noise in two cases: a version before 1.0.0 made the release, or the cost of the selection is a Renyi
     curve.

@@ -35,8 +35,8 @@ from synthrelease.spec.shortlist import configuration_of
 
 
 def configuration(document: ReleaseDocument) -> Check:
-    """Check that generator, projection and criteria accept their published settings, and that the released bins belong to the
-    drawn configuration.
+    """Check that the generator, the projection and the criteria accept their published settings, and that the released bins
+    belong to the configuration that was drawn.
     """
     problems = [*_parts(document)]
     for criterion in document.criteria:
@@ -128,7 +128,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
-    """Yield problems with options that differ between release.json and the specification.
+    """Yield a problem for each option that differs between release.json and the specification.
 
     An option that contains only texts for readers may be absent from the specification.
     """
@@ -167,15 +167,15 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 
 
 def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
-    """Yield a sentence for each value that differs, with the path of the value."""
+    """Yield a sentence for each difference between two values. The sentence contains the path of the value."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
         yield f"{dotted([path, *steps])}: release.json has {text}, the specification gives {expected_text}"
 
 
 def _shown(value: Any) -> str:
-    """Return a description of a value that shows how it differs from another value of the same type: the length of a list, or
-    the names in a table.
+    """Describe a value so that it can be compared with another value: a list by its length, a table by its names, and any other
+    value by itself.
     """
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")

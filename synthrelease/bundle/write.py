@@ -2,9 +2,9 @@
 
 A run reserves the name of its output before any budget is spent. So if two runs have the same name, only one of them is
 charged. The folder `.NAME.partial` beside the output belongs to this run until the run ends. The run writes the files into it
-and then renames it. A killed run leaves this folder behind. The next run into the same parent folder removes it, but only if
-the killed run has certainly ended: this program made the folder on this machine, and no process holds the lock of the folder. A
-lock ends with its process. If this is uncertain, the folder stays, and a message names it.
+and then renames it. A killed run leaves this folder behind. The next run into the same parent folder removes it, but only if it
+is certain that the killed run has ended: this program created the folder on this machine, and no process holds the lock of the
+folder. A lock ends with its process. If this is uncertain, the folder stays, and a message names it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Return the content of a commitment. No data are read. Of the ledger, only its name, its number of entries and its head
+    """Create the content of a commitment. No data are read. From the ledger, only its name, its number of entries and its head
     are read.
 
     Parameters
@@ -81,7 +81,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
     Raises
     ------
-    BudgetError, InputError : when the ledger cannot be read.
+    BudgetError, InputError : if the ledger cannot be read.
     """
     head = None
     if ledger is not None:
@@ -106,12 +106,12 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table, release.json, and the files that cannot be computed from these two: data files and the
+    """Return the released table, release.json, and the files that cannot be computed from them: the data files and the
     specification.
 
     Parameters
     ----------
-    keep : a function that stores each table of rows. Tables are made piece by piece.
+    keep : a function that stores each file of rows. The content of these files is created block by block.
     """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
@@ -151,8 +151,8 @@ def _promised_count(release: Release) -> int:
 
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the released rows in every requested format, as an iterable of bytes for each file name. The bytes are made on
-    demand.
+    """Return the released rows in every requested format, as an iterable of bytes for each file name. The bytes are created
+    only when they are read.
     """
     plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
     return {**next(plain), **next(plain), **statistical_files(document, table)}
@@ -161,12 +161,12 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
 def written(
     document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
 ) -> dict[str, bytes]:
-    """Return the documents that follow from release.json, the table and the noisy tables. `verify` writes these files again and
-    compares.
+    """Return the documents that can be computed from release.json, the table and the noisy tables. `verify` writes these files
+    again and compares them.
 
     Parameters
     ----------
-    sizes : lengths of the data files in bytes.
+    sizes : the sizes of the data files in bytes, by file name.
     measured : the content of measurements.json, or None if there is no such file.
     """
     dataset = Dataset.of(document, sizes)
@@ -197,7 +197,8 @@ def written(
 
 
 def make_key(path: Path, password: bytes | None) -> str:
-    """Write a new private key (mode 0600) and, beside it, its public key with the ending ".pub".
+    """Create a key pair. Write the private key to a new file (mode 0600), and the public key to a file next to it with the same
+    name and the ending ".pub".
 
     Returns
     -------
@@ -205,7 +206,7 @@ def make_key(path: Path, password: bytes | None) -> str:
 
     Raises
     ------
-    OutputError : when one of the two files exists already or cannot be written.
+    OutputError : if one of the two files already exists or cannot be written.
     """
     serialization = cryptography("hazmat.primitives.serialization")
     key = cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
@@ -221,11 +222,11 @@ def make_key(path: Path, password: bytes | None) -> str:
 
 
 def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
-    """Return the private key of a file that `make_key` or OpenSSL wrote.
+    """Read a private key from a file that `make_key` or OpenSSL wrote.
 
     Raises
     ------
-    SigningError : when the file does not contain an Ed25519 private key, or the password is missing or wrong.
+    SigningError : if the file does not contain an Ed25519 private key, or if the password is missing or wrong.
     """
     serialization = cryptography("hazmat.primitives.serialization")
     content = key_file(path)
@@ -241,7 +242,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
 
 def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the key that signs, or None if no path is given. The key is read before anything is spent.
+    """Return the private key for the signature, or None if no path is given. The key is read before any budget is spent.
 
     Raises
     ------
@@ -251,11 +252,11 @@ def signing_key(path: Path | None, password_file: Path | None) -> Ed25519Private
 
 
 def read_password(path: Path | None) -> bytes | None:
-    """Return the password, which is the first line of a file, or None if no file is given.
+    """Read a password from the first line of a file. Return None if no file is given.
 
     Raises
     ------
-    InputError : when that line is empty or the file cannot be read.
+    InputError : if the first line is empty or the file cannot be read.
     """
     if path is None:
         return None
@@ -309,7 +310,7 @@ def check_free(folder: str | Path) -> Path:
 
 
 def check_free_name(path: Path) -> Path:
-    """Check that a new file or folder can get this name, and return the path.
+    """Check that a new file or folder can be created with this name, and return its path.
 
     Raises
     ------
@@ -329,7 +330,8 @@ def check_free_name(path: Path) -> Path:
 
 @contextmanager
 def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
-    """Reserve the name `path`, and yield the private folder into which the content is written. At the end, remove this folder.
+    """Reserve the name `path`, and yield a private folder into which the content can be written. At the end, this folder is
+    removed.
 
     Parameters
     ----------
@@ -355,7 +357,9 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
 
 def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
-    """Return a new private folder that no other run uses, and its lock (None if this system cannot lock folders)."""
+    """Create a private folder that no other run uses. Return it with its lock, or with None if this system cannot lock
+    folders.
+    """
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run uses this name"
     for _ in range(_TRIES):
         try:
@@ -383,7 +387,7 @@ def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
 
 
 def killed_runs(folder: Path) -> Iterator[str]:
-    """Yield the sentences to print about each run that was killed before it removed its partial folder from this folder.
+    """Yield, for each killed run that left its partial folder in this folder, the sentences to print about it.
 
     The sentences name files and folders, and say whether these exist. Nothing is removed.
     """
@@ -426,7 +430,7 @@ def _remove_dead(workspace: Path, spends: bool) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """Return the lock of a folder, and whether it is certain which process holds it.
+    """Lock a folder. Return the lock, and whether it is known for certain who holds the lock.
 
     The result is (None, True) if another run holds the lock or the folder is gone.
     """
@@ -465,7 +469,8 @@ def _marks(spends: bool) -> tuple[str, ...]:
 
 
 def keep_space(workspace: Path, size: int) -> None:
-    """Reserve disk space in the partial folder until `give_back` is called, as far as the file system supports this.
+    """Reserve disk space in the partial folder, if the file system supports this. The space is reserved until `give_back` is
+    called.
 
     Parameters
     ----------
@@ -494,7 +499,7 @@ def keep_space(workspace: Path, size: int) -> None:
 
 
 def give_back(workspace: Path) -> None:
-    """Free the reserved disk space."""
+    """Free the disk space that `keep_space` reserved."""
     (workspace / _SPACE).unlink(missing_ok=True)
 
 
@@ -507,7 +512,7 @@ NO_TIME = 315_532_800
 def write_bundle(
     release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
-    """Write the bundle of a release into a new folder (`new_folder`), signed if a private key is given.
+    """Write the bundle of a release into a new folder (`new_folder`). The bundle is signed if a private key is given.
 
     Raises
     ------
@@ -534,7 +539,7 @@ def write_bundle(
 def write_folder(
     contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
-    """Write files with their checksums into a new folder (`new_folder`), signed if a private key is given.
+    """Write files with their checksums into a new folder (`new_folder`). The checksums are signed if a private key is given.
 
     Raises
     ------
@@ -546,13 +551,13 @@ def write_folder(
 
 
 class NewFolder:
-    """A folder that is being written under its temporary name."""
+    """A folder that is still being written under a temporary name."""
 
     def __init__(self, path: Path):
         self._path = path
 
     def keep(self, name: str, pieces: Iterable[bytes]) -> OnDisk:
-        """Write a file piece by piece, so that the whole file is never in memory.
+        """Write a file block by block, so that the whole file is never in memory.
 
         Raises
         ------
@@ -561,7 +566,7 @@ class NewFolder:
         return _write(self._path / name, pieces)
 
     def seal(self, contents: Files, key: Ed25519PrivateKey | None = None) -> None:
-        """Write the files that are not written yet, and the checksums of all files, signed if a key is given.
+        """Write the files that are not written yet, and the checksums of all files. The checksums are signed if a key is given.
 
         Raises
         ------
@@ -577,8 +582,8 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Write files beside `folder`, then rename them to `folder` in one step, so that `folder` is either complete or does not
-    exist.
+    """Write files into a temporary folder next to `folder`, then rename it to `folder` in one step. So `folder` is either
+    complete or does not exist.
 
     Parameters
     ----------
@@ -604,12 +609,12 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
 
 @contextmanager
 def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
-    """Yield an open file beside `path`. At the end it is renamed to `path` in one step, so that `path` is complete or does not
-    exist.
+    """Yield a temporary file next to `path`. At the end it is renamed to `path` in one step, so that `path` is complete or does
+    not exist.
 
     Parameters
     ----------
-    what : name of the file in the message.
+    what : a description of the file for the error message.
 
     Raises
     ------
@@ -624,7 +629,7 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
-    """Yield a temporary path. When its content is complete, it is renamed to `path` in one step.
+    """Yield a temporary path for a file or folder. When its content is complete, it is renamed to `path` in one step.
 
     Parameters
     ----------
@@ -662,7 +667,7 @@ def _give_name(temporary: Path, path: Path) -> None:
 
 
 def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Files:
-    """Return the files with their checksums, and with the signature and its public key."""
+    """Return the files together with their checksums and, if a key is given, with the signature and the public key."""
     files = contents if isinstance(contents, Files) else Files(contents)
     if key is None:
         return files | {CHECKSUMS: checksum_file(files)}
@@ -672,7 +677,7 @@ def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Fil
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> OnDisk:
-    """Write a file of mode 0600 and wait until it is on the disk."""
+    """Write a file of mode 0600, and wait until its content is on the disk."""
     binary, digest = getattr(os, "O_BINARY", 0), hashlib.sha256()  # on Windows, line ends would be changed without it
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600), "wb") as file:
         for piece in pieces:
@@ -694,7 +699,7 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """Check that a new archive can be written to this path, and return the path. Call this function before any budget is spent.
+    """Check that a new archive can be written to this path, and return the path. Call this function before budget is spent.
 
     Raises
     ------
