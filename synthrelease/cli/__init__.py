@@ -1,8 +1,8 @@
 """Run the command line `synthrelease`. Only this package prints.
 
 Exit codes: 0 released; 1 stopped, perhaps while private data were in use; 2 a mistake in the specification or the input; 3 no
-table was accepted, or a rehearsal accepted no configuration; 4 refused because of the budget; 5 a published release that does
-not fit together, or a claim that an audit contradicts.
+table was accepted, or a rehearsal accepted no configuration; 4 refused because of the budget; 5 a published release that is not
+consistent, or a claim that an audit contradicts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from synthrelease.sources.paths import without_secrets
 
 
 def _print_version(wanted_version: bool) -> None:
-    """Print the version of the program, and the commit if this is a checkout. Every written document states this version."""
+    """Print the version of the program and, if the program runs from a checkout, the commit. Every written document states this
+    version.
+    """
     if wanted_version:
         screen.print(f"synthrelease {__version__}{f' (commit {commit()})' if commit() else ''}")
         raise typer.Exit
@@ -61,7 +63,7 @@ _BEFORE_LIBRARIES = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "_
 
 
 def main() -> None:
-    """Run the command line. A user's mistake ends with its message and its exit code, never with a traceback."""
+    """Run the command line. If the user made a mistake, print its message and end with its exit code, without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
@@ -86,7 +88,7 @@ def main() -> None:
 
 
 def _what_was_read() -> str:
-    """Return a sentence that says whether an unexpected failure may have spent privacy budget."""
+    """Return a sentence that says whether privacy budget may have been spent before an unexpected failure."""
     if _READING.isdisjoint(sys.argv[1:2]):
         return "This command reads no private data, and no budget was spent. Please report the error with the command."
     return (

@@ -1,11 +1,12 @@
-"""List the commands of the command line, load each at its first use, and keep private values out of its messages.
+"""List the commands of the command line, load each command at its first use, and keep private values out of messages.
 
-A command is a function with typed parameters and help texts in its docstring (`requests`). The library that reads arguments
-(typer) gets the options of the command from the types and the help texts.
+A command is a function with typed parameters. Its docstring contains the help texts (`requests`). The library typer, which
+reads the arguments, creates the options of the command from the types and the help texts.
 
-Three measures supplement the protection of private data (`protection`). A message about wrong arguments does not quote a text
-that looks like a connection string (`sources`). If a terminal cannot show a letter, the code of the letter is printed, because
-an error could end the run after the budget is spent. A closed terminal stops the worker processes, too.
+Three measures supplement the protection of private data (`protection`). Messages about wrong arguments never quote a string
+that looks like a connection string (`sources`). If a terminal cannot show a letter, the code of the letter is printed instead,
+because an encoding error could end the run after the budget is spent. If the terminal is closed, the worker processes stop,
+too.
 """
 
 from __future__ import annotations
@@ -75,10 +76,12 @@ GROUPS = {"ledger": "Manage the ledger, which holds the privacy budget of a data
 
 
 class QuietCommand(TyperCommand):
-    """A command that refuses a path that looks like a connection string before any message can quote it."""
+    """A command that checks all paths first. If a path looks like a connection string, it is refused before any message can
+    quote it.
+    """
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command as typer does. Raises InputError if a path looks like a connection string."""
+        """Invoke the command in the same way as typer. Raise InputError if a path looks like a connection string."""
         for parameter in self.params:
             argument = ctx.params.get(parameter.name)
             for value in argument if isinstance(argument, list | tuple) else [argument]:
@@ -89,24 +92,24 @@ class QuietCommand(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group of commands. A message about wrong arguments does not quote a text that looks like a connection string."""
+    """A group of commands whose messages about wrong arguments never quote a string that looks like a connection string."""
 
     def __init__(self, *args: Any, functions: Mapping[str, str | Mapping[str, str]] = COMMANDS, **options: Any) -> None:
         super().__init__(*args, **options)
         self.commands: Any = _Built(functions)  # the library only reads this mapping
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the command line as typer does; remove connection strings from the message of a mistake."""
+        """Read the command line in the same way as typer, but remove connection strings from error messages."""
         with _unquoted():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command as typer does; remove connection strings from the message of a mistake."""
+        """Invoke the command in the same way as typer, but remove connection strings from error messages."""
         with _unquoted():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands, below the headings of `HEADINGS`."""
+        """Write the list of commands under the headings in `HEADINGS`."""
         sections = dict[str, list[tuple[str, str]]]()
         width = max(map(len, self.commands))
         for name, command in self.commands.items():
@@ -118,7 +121,7 @@ class LazyGroup(TyperGroup):
 
 
 class _Built(Kinds[Any]):
-    """A mapping from names to commands, which loads and builds each command at its first use."""
+    """A mapping from names to commands. A command is loaded and built at its first use."""
 
     def __init__(self, functions: Mapping[str, str | Mapping[str, str]]) -> None:
         self._groups = {name: inner for name, inner in functions.items() if isinstance(inner, Mapping)}
@@ -137,8 +140,8 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Return a command of typer that calls a function. The options are the parameters of the function. If the only parameter is
-    a dataclass, the options are the fields of this dataclass. Hidden options are left out.
+    """Create a typer command that calls a function. Its options are the parameters of the function. If the only parameter is a
+    dataclass, the options are the fields of this dataclass. Hidden options are left out.
     """
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
     source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
@@ -166,8 +169,8 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Return the parameter as typer reads it. Several names with commas between them are one text. An option that may be
-    repeated gives a list.
+    """Describe a parameter for typer. Several names separated by commas are read as one string. An option that may be repeated
+    gives a list.
     """
     default: Any = parameter.default
     if option.comma:
@@ -206,7 +209,7 @@ def _unquoted() -> Iterator[None]:
 
 
 def be_quiet() -> None:
-    """Protect this process and its children (`privacy.protection`) until the process ends."""
+    """Protect the private data in this process and in its child processes (`privacy.protection`), until the process ends."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

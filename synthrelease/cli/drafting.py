@@ -33,17 +33,17 @@ def desk(
     no_open: bool = False,
 ) -> None:
     """Edit configuration and acceptance file on a local web page. The desk opens no private file and needs no network. Each
-    control changes one setting, and comments stay. Only this machine can reach the page, and only by the printed address.
+    control changes one setting and keeps your comments. Only this machine can reach the page, and only by the printed address.
 
     Parameters
     ----------
-    data : Read this public file for pictures and rehearsals. By default none.
-    members : Read this public file of the members (only with [members]). By default none.
-    ledger : Show the remaining budget of this ledger. By default none.
-    release : Show this released folder. By default none.
-    codebook : Start without a public file and without CONFIG: plan a scout of the columns of this codebook, and draft CONFIG
-        from its folder. By default CONFIG must exist.
-    port : Use this port of the loopback address. By default (0) a free port.
+    data : Read this public file for pictures and rehearsals. By default no file.
+    members : Read this public file of the members (only with [members]). By default no file.
+    ledger : Show the remaining budget of this ledger. By default no ledger.
+    release : Show this released folder. By default no folder.
+    codebook : Start without a public file and without CONFIG: plan a scout of the columns in this codebook, and draft CONFIG
+        from the folder of the scout. By default CONFIG must exist.
+    port : Use this port of the loopback address. The default, 0, is any free port.
     no_open : Print the address without opening a browser.
     """
     import socket
@@ -206,8 +206,8 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table of the columns of the file, and a table of the members' columns if there are members. Each row has the
-    drafted settings of a column, or the reason why the column is left out.
+    """Yield a table that lists the columns of the file and, if there are members, a table that lists their columns. Each row
+    shows the drafted settings of a column, or the reason why the column is left out.
     """
     from rich.table import Column, Table
 
@@ -231,13 +231,13 @@ def leave_out(
 ) -> None:
     """Remove columns from a configuration and its acceptance file. Reads no data.
 
-    Removes rules, criteria, intended queries and texts about a column. Removes the name of the column from tables and groups.
-    Comments and layout stay. If you must decide something first, the command says so and writes nothing.
+    Removes rules, criteria, intended queries and texts that name a column. Also removes the name of the column from tables and
+    groups. Keeps comments and layout. If you must decide something first, the command says so and writes nothing.
 
     Parameters
     ----------
-    columns : Remove these columns.
-    dry_run : Show the changes and write nothing.
+    columns : Remove these columns from both files.
+    dry_run : Show the changes but write nothing.
     """
     from synthrelease.studio.drafting.edits import leave_out
 
@@ -255,15 +255,15 @@ def leave_out(
 
 
 def numbers(config: Config, public: From, members: Beside | None = None, table: TableName | None = None) -> None:
-    """Set missing representative values of bins. Use the command after you edit bins.
+    """Set missing representative values of bins. Use the command after you change bins.
 
-    The value is the mean of the rows of a PUBLIC file in the bin. The command keeps the values in the configuration, and
-    removes the values of bins that no longer exist. Comments and layout stay.
+    The representative value of a bin is the mean of its rows in a PUBLIC file. The command keeps values that are already in the
+    configuration, and removes the values of bins that no longer exist. Comments and layout stay the same.
 
     Parameters
     ----------
-    public : Read the PUBLIC file that the configuration was drafted from.
-    members : Read this PUBLIC file of the members (only with [members]). By default --from holds both.
+    public : Read the PUBLIC file from which the configuration was drafted.
+    members : Read this PUBLIC file of the members (only with [members]). By default the --from file contains the members.
     """
     from synthrelease.settings.columns import FixedWidthTable
     from synthrelease.settings.reading import read_configuration

@@ -1,5 +1,5 @@
-"""Print the result of a release at the terminal: which files were made and where they are, what the release cost, how good it
-is, and what to do next.
+"""Print the result of a release in the terminal: which files were written and where they are, what the release cost, how good
+it is, and what to do next.
 
 All printed facts are in release.json, which is public.
 """
@@ -31,17 +31,17 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Copied:
-    """A path or a command that is printed on one line of any length, so that a reader can copy the line."""
+    """A path or a command that is printed on a single line, however long it is, so that a reader can copy it."""
 
     text: str
 
 
 def print_outcome(document: ReleaseDocument, folder: Path, *, charges: bool = False, question: str | None = None) -> None:
-    """Print what was made, where it is, what it cost, how good it is and what to do next.
+    """Print which files were written and where they are, what the release cost, how good it is, and what to do next.
 
     Parameters
     ----------
-    charges : whether each charge of the budget is printed, as a tree.
+    charges : whether to print the tree of all charges to the budget.
     question : an example question for `estimate`, or for `bound` if the release publishes no noisy tables.
     """
     for heading, body in (
@@ -88,7 +88,7 @@ def _cost(document: ReleaseDocument, charges: bool) -> Iterator[str | Tree]:
 
 
 def shown_epsilon(epsilon: Fraction) -> str:
-    """Return an epsilon for messages, rounded up to three significant digits and at least two decimals.
+    """Format an epsilon for messages. It is rounded up to three significant digits and has at least two decimals.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def shown_epsilon(epsilon: Fraction) -> str:
 
 
 def budget_text(epsilon: Fraction, delta: Fraction) -> str:
-    """Return the subject of a sentence about a spent privacy budget.
+    """Return a phrase that names the spent privacy budget, as the subject of a sentence.
 
     Examples
     --------
@@ -114,7 +114,9 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
-    """Yield sentences that explain epsilon: how much more likely a result can become, and how often a guess can be right."""
+    """Yield sentences that explain epsilon: how much more likely a result can become because of one record, and how often a
+    guess about a record can be right.
+    """
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
     from synthrelease.bundle.card.sections import right_guess
 
@@ -191,8 +193,8 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences about the share of the rows that were excluded. If `of_persons` is True, the sentences are about the
-    share of the persons.
+    """Return sentences about the share of rows that were excluded. If `of_persons` is True, the sentences are about the share
+    of persons.
     """
     whole = "the persons in the file" if of_persons else "the file"
     text = f"Rules and missing or unexpected values excluded {excluded.share} of {whole} (estimated with noise)."

@@ -1,4 +1,4 @@
-"""Define the commands for finished releases (bound, estimate, rows, verify, card), for keys and plug-ins, and the audit."""
+"""Define the commands for finished releases (bound, estimate, rows, verify, card), for keys and plug-ins, and for the audit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTRADICTED = 5
 
 
 class AuditPart(StrEnum):
-    """The names that the command line uses for the parts of the audit."""
+    """The names of the parts of the audit in the command line."""
 
     sensitivity = "sensitivity"
     selection = "selection"
@@ -53,9 +53,10 @@ def audit(
     Parameters
     ----------
     out : Write all results to this JSON file. By default only print them.
-    part : Run this part. May be repeated. By default all parts.
-    only : Run only enumerations and losses whose names contain this text. By default all.
-    release : Audit the generator, criteria and selection of this published release. By default all.
+    part : Run only this part of the audit. May be repeated. By default all parts.
+    only : Run only those enumerations and losses whose names contain this text. By default all.
+    release : Audit only the generator, criteria and selection of this published release. By default all generators and
+        criteria.
     records : Enumerate tables of at most this many records. [default: 5; 4 with --release]
     """
     from synthrelease.bundle.write import check_free_name
@@ -121,9 +122,9 @@ def _print_sensitivities(result: AuditResult) -> None:
 
 
 def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
-    """Print whether the sensitivity bounds hold, and whether the noise is as large as sensitivity and epsilon require.
+    """Print whether the sensitivity bounds are correct, and whether the noise is as large as sensitivity and epsilon require.
 
-    Raises typer.Exit if the noise of a criterion is smaller than required.
+    Raises typer.Exit if the noise in a criterion value is smaller than required.
     """
     from synthrelease.bundle.sheets import laplace_noise
 
@@ -146,8 +147,8 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print, for each case, the claimed privacy loss and the largest loss that was found. Also print which part of this loss is
-    due to noise, and which part is due to choices.
+    """Print, for each case, the claimed privacy loss and the largest loss that was found. Also print how much of this loss
+    comes from noise, and how much comes from choices.
     """
     from synthrelease.studio.audit.losses import installed
 
@@ -183,19 +184,19 @@ def bound(
 ) -> None:
     """Answer a question from a release, with bounds for the file.
 
-    "The file" means the rows of the private file that the rules keep. All bounds hold together (docs/estimates.md). QUERY is a
-    condition whose limits are edges of released bins, such as "age >= 35 and sex == 'F'". A condition alone asks for a number
-    of rows. Add --given to ask for a share, or --mean to ask for a mean. QUERY can also be a question of `synthrelease
-    estimate`, such as "share weight < 2500: age >= 35 against < 35". If noisy tables answer the question, the estimate is
-    printed, too.
+    "The file" means the rows of the private file that the rules keep. All bounds hold at the same time (docs/estimates.md).
+    QUERY is a condition whose limits are edges of released bins, such as "age >= 35 and sex == 'F'". A condition alone asks for
+    a number of rows. Add --given to ask for a share, or --mean to ask for a mean. QUERY can also be a question of `synthrelease
+    estimate`, such as "share weight < 2500: age >= 35 against < 35". If published noisy tables can answer the question, their
+    estimate is printed, too.
 
     Parameters
     ----------
-    query : Ask this: a condition such as "age >= 35 and sex == 'F'", or a question.
-    given : Ask for a share among the rows that meet this condition. By default a number of rows.
-    mean : Ask for the mean of this column. By default a number of rows.
-    minus : Ask for the difference to the answer for this condition. By default no difference.
-    confidence : Set the confidence with which all bounds hold together.
+    query : Ask this question, or count the rows that meet this condition, such as "age >= 35 and sex == 'F'".
+    given : Ask for a share among the rows that meet this condition. By default the answer is a number of rows.
+    mean : Ask for the mean of this column. By default the answer is a number of rows.
+    minus : Ask for the answer minus the answer for this second condition. By default nothing is subtracted.
+    confidence : Set the confidence with which all bounds hold at the same time.
     acceptance : Assume that a round is accepted with at least this probability. By default nothing is assumed.
     """
     from synthrelease.answers.bounds import bound as ask
@@ -220,7 +221,7 @@ def bound(
 
 
 def _estimated(release: PublishedRelease, question: QuestionTable, confidence: float) -> Estimate | None:
-    """Return the estimate for the question of `bound`, or None if no noisy table answers the question."""
+    """Return the estimate for the question of `bound`, or None if the noisy tables cannot answer the question."""
     from synthrelease.answers.stated import in_words
 
     words = in_words(question)
@@ -235,7 +236,7 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
 
 
 def _plain(bound: Bound) -> dict[str, Any]:
-    """Convert a bound to a dict for JSON. An infinite limit becomes None."""
+    """Convert a bound to a dict that can be written as JSON. An infinite limit becomes None."""
     names = ("question", "kind", "answer", "low", "high", "unit", "confidence", "acceptance", "n_rows")
     return {name: getattr(bound, name) for name in names} | {
         "shares": list(bound.shares) if bound.kind == "count" else None,
@@ -271,16 +272,17 @@ def verify(
 ) -> None:
     """Check a published release without private data.
 
-    Lists what cannot be checked. Exits with code 5 if a check fails, or if a check needs a package that is not installed. With
-    --no-plan and --no-documents, only the checks that work with any version of the program are made.
+    Also lists what cannot be checked. Exits with code 5 if a check fails, or if a check needs a package that is not installed.
+    With --no-plan and --no-documents, the command makes only those checks that work with any version of the program.
 
     Parameters
     ----------
-    public_key : Check the signature with this public key of the publisher. By default with the key in the folder.
-    earlier : Compare with this earlier release of the register, or with the release that an erratum replaces. By default none.
-    commitment : Compare with this commitment from before the run (see commit). By default none.
+    public_key : Check the signature with this public key of the publisher. By default the key in the folder is used.
+    earlier : Compare with this earlier release of the register, or with the release that an erratum replaces. May be repeated.
+        By default nothing is compared.
+    commitment : Compare with this commitment, which was written before the run (see commit). By default nothing is compared.
     plan : Compute the plan and the criterion values again from the specification.
-    documents : Write all other documents again and compare.
+    documents : Write all other documents again, and compare them with the folder.
     trust : Run these packages, which took part in the release, for the checks that need them. By default none.
     """
     from synthrelease.bundle.verify import verify_bundle
@@ -300,7 +302,9 @@ def verify(
 
 
 def _print_verified(report: Report, folder: Path, what: str) -> None:
-    """Print the checks and what cannot be checked. Raises VerificationFailed if a check failed or needs another package."""
+    """Print the checks, and list what cannot be checked. Raise VerificationFailed if a check failed or needs another
+    package.
+    """
     print_report(report)
     if report.unknown:
         raise VerificationFailed(f"{folder}: no check failed, but some checks need another package.")
@@ -313,8 +317,8 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
     """Print the table [[plugins]] of a package, and try its parts.
 
-    Runs the criteria and generators of the package on small tables. Exits with code 5 if a criterion or generator fails. Runs
-    the code of the package.
+    Tries the criteria and generators of the package on small tables. Exits with code 5 if a criterion or generator fails. This
+    runs the code of the package.
 
     Parameters
     ----------
@@ -347,8 +351,8 @@ def card(
 
     Parameters
     ----------
-    target : Write to this new folder.
-    bundle : Write this finished release again with new texts. By default a preview is written.
+    target : Write the files to this new folder.
+    bundle : Write the finished release in this folder again, with new texts. By default a preview is written.
     """
     from synthrelease.bundle.write import check_free, new_folder, signing_key, write_folder
     from synthrelease.spec.load import load_spec
@@ -380,7 +384,7 @@ def card(
 
 
 def print_outcomes(folder: Path) -> None:
-    """Print the messages about the options of a release, such as a calibration, after the release is written."""
+    """Print the messages about the options of a release, such as a calibration, after the release was written."""
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
@@ -389,8 +393,8 @@ def print_outcomes(folder: Path) -> None:
 
 
 def print_report(report: Report) -> None:
-    """Print a table of the checks. Control characters in texts of the files are shown as escape codes, because they could hide
-    text.
+    """Print a table of the checks. Control characters in texts from the files are shown as escape codes, because they could
+    hide other text.
     """
     from rich.text import Text
 
@@ -402,13 +406,13 @@ def print_report(report: Report) -> None:
 
 
 def printable(text: str) -> str:
-    """Replace the characters of a string that cannot be printed by escape codes."""
+    """Replace each character of a string that cannot be printed with an escape code."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """Print which facts the data card will lack and which columns further files will rename. `card --bundle` can change facts
-    and names later.
+    """Print which facts will be missing on the data card, and which columns will be renamed in files for statistical packages.
+    `card --bundle` can change facts and names later.
     """
     if spec.bundle.chosen:
         from synthrelease.bundle.formats import renamings
@@ -440,7 +444,8 @@ def estimate(
     compares two groups. The second group may be "the rest". Limits in conditions lie between released bins.
 
     Each estimate has two intervals (docs/estimates.md): one for the file (the rows that the rules keep), and one for a
-    population from which these rows are a simple random sample. If no noisy table has the columns, use `synthrelease bound`.
+    population from which these rows are a simple random sample. If no noisy table contains the columns, use `synthrelease
+    bound`.
 
     For several releases, the command prints the estimate of each release, the changes between releases with intervals, and the
     mean level of all releases.
@@ -449,9 +454,11 @@ def estimate(
     ----------
     words : The released folder, or the folders of several years in order, then the question, such as "mean income by sex where
         age >= 30".
-    confidence : Set the confidence of each interval, or with --together of all intervals at once.
-    together : Widen the intervals so that all of them hold at once. By default each interval holds separately.
-    as_csv : Print CSV for R, Stata or a spreadsheet. By default text.
+    confidence : Set the confidence of each interval. With --together, set the confidence that all intervals hold at the same
+        time.
+    together : Widen the intervals so that all of them hold at the same time. By default the confidence applies to each interval
+        separately.
+    as_csv : Print CSV for R, Stata or a spreadsheet. By default text is printed.
     """
     from synthrelease.answers.estimates import estimate as ask
     from synthrelease.answers.estimates import trend
@@ -488,7 +495,7 @@ def rows(
     Parameters
     ----------
     where : Draw rows that meet this condition, such as "region == 'north' and age >= 80".
-    out : Write the rows to this new CSV file, in the form of data.csv.
+    out : Write the rows to this new CSV file, which has the format of data.csv.
     n : Draw this number of rows.
     """
     from synthrelease.bundle.rows import conditional_rows

@@ -75,8 +75,8 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Return the column numbers of each table to print. On a narrow terminal, several tables are printed, each with some of the
-    criteria.
+    """Divide the columns of a table among several tables, and return the column numbers of each. On a narrow terminal, several
+    tables are printed, each with some of the criteria.
     """
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
@@ -90,7 +90,7 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 
 def _shown(cell: str, *, of_criterion: bool) -> Text:
-    """Return a table cell, in red if the method has no guarantee or if the criterion misses its threshold."""
+    """Return the text of a table cell. It is red if the method has no guarantee or if the criterion misses its threshold."""
     from rich.text import Text
 
     missed = of_criterion and cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
@@ -100,9 +100,9 @@ def _shown(cell: str, *, of_criterion: bool) -> Text:
 def rehearse(request: RehearsalRequest) -> None:
     """Try configurations on PUBLIC data: how often each is accepted.
 
-    Tries several budgets.
-    Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private and spends nothing.
-    Exits with code 3 if no configuration is accepted often enough, and with code 1 if the rehearsal is not complete.
+    Tries several budgets for each configuration. Writes shortlist.toml (for release --shortlist), report.html and
+    rehearsal.json. Reads nothing private and spends nothing. Exits with code 3 if no configuration is accepted often enough,
+    and with code 1 if the rehearsal is not complete.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.rehearse import rehearse as run
@@ -151,8 +151,8 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 def allocate(request: AllocationRequest) -> None:
     """Divide an epsilon among tables, sums and the joint test.
 
-    Uses PUBLIC data. Prints the lines for the configuration, and how often a release with these lines finds a table. Reads
-    nothing private and spends nothing.
+    Uses PUBLIC data. Prints the lines for your configuration, and how often a release with these lines would find a table.
+    Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import allocation_lines, allocation_words, choose_allocation
@@ -186,9 +186,10 @@ def simulate(
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
-    """Return whether the proposal in this folder was adopted before.
+    """Return whether the proposal in this folder was already adopted.
 
-    Raises InputError if the proposal was adopted before and `adopt` is False."""
+    Raises InputError if the proposal was adopted before and `adopt` is False.
+    """
     from synthrelease.errors import InputError
     from synthrelease.studio.drafting.edits import adopted_before
 
@@ -206,7 +207,7 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
 
 
 def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
-    """Write the proposal into the configuration and print what changed, or print why nothing was adopted."""
+    """Write the proposal of a rehearsal into the configuration and print the changes, or print why nothing was adopted."""
     from synthrelease.studio.drafting.edits import adopt, why_not
     from synthrelease.studio.rehearsal.words import nothing_words
 
@@ -224,7 +225,7 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
 
 def _accept_lost(config: Path, out: Path) -> None:
-    """Write the lost pairs into [not_promised], and print what changed."""
+    """Write the pairs of columns whose association was lost into [not_promised], and print the changes."""
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.drafting.edits import accept_lost
 
@@ -235,7 +236,9 @@ def _accept_lost(config: Path, out: Path) -> None:
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return a sentence that says whether `release` will accept the shortlist of a rehearsal and, if not, why."""
+    """Return a sentence that says whether `release` will accept the shortlist of a rehearsal. If it will not, the sentence says
+    why.
+    """
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 

@@ -1,6 +1,6 @@
-"""Define the commands that use a private file or its ledger (release, scout, ledger), and the demonstrations.
+"""Define the commands that use a private file or its ledger (release, scout, ledger), and the command demo.
 
-The module `publish` carries out the release; this module prints what happens.
+The module `publish` makes the release. This module prints its progress and its result.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
 def scout(request: ScoutRequest) -> None:
     """Publish noisy tables of single columns of a PRIVATE file.
 
-    Use a scout if there is no public file. Spends budget. The codebook is public: names, kinds, codes, missing codes and bounds
-    of columns. The program guesses no setting from the file. --cap and --delta are the total cost of this scout and one later
-    release. `init --scout` drafts this release.
+    Use a scout if there is no public file. Spends budget. The codebook is public. It states the names, kinds, codes, missing
+    codes and bounds of the columns. The program takes no setting from the private file. --cap and --delta are the total cost of
+    this scout and one later release. `init --scout` drafts this release.
     """
     from synthrelease.scouting.scout import Scouting
     from synthrelease.scouting.scout import scout as scouted
@@ -113,8 +113,8 @@ def split(
 ) -> None:
     """Split a register into pieces, once and permanently. Costs nothing.
 
-    A release then spends the budget of one piece only. A new secret key and the record number decide the piece of a record.
-    Keep the key in the enclave, back it up, and show it to nobody. Without the key, no piece can be read again.
+    A release then spends the budget of one piece only. A new secret key and the record number determine the piece to which a
+    record belongs. Keep the key in the enclave, back it up, and show it to nobody. Without the key, no piece can be read again.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def split(
     config : Read the table [split] of this configuration.
     data : Read the record numbers of this private file, and nothing else.
     key : Write the secret key to this new file. [default: LEDGER.key]
-    trust : Run these packages of [[plugins]] when the configuration is loaded. By default none.
+    trust : Run these packages of [[plugins]] when the configuration is loaded. By default no package.
     """
     from synthrelease.releasing.release import split_register
     from synthrelease.sources.source import Source
@@ -137,15 +137,15 @@ def split(
 
 
 def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None = None) -> None:
-    """Write a plan over years to the ledger, once, before the first year. Costs nothing.
+    """Write a multi-year plan to the ledger, once, before the first year. Costs nothing.
 
-    The ledger then accepts one release of each year and the planned second releases, and refuses all other releases. The plan
+    The ledger then accepts one release for each year and the planned second releases. It refuses all other releases. The plan
     limits the privacy loss of a person over all years.
 
     Parameters
     ----------
     file : Write the plan to this ledger.
-    config : Read the plan over years ([series]) of this configuration.
+    config : Read the multi-year plan ([series]) in this configuration.
     """
     from synthrelease.errors import SpecError
     from synthrelease.privacy.ledger import load_ledger
@@ -161,7 +161,7 @@ def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None =
 
 
 def show(file: LedgerFile, expect_head: str | None = None) -> None:
-    """Show what was spent, after a check of every entry.
+    """Show what was spent, after checking every entry of the ledger.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
 
 
 def _print_years(statement: Statement, plan: Horizon) -> None:
-    """Print the guarantee over years, the finished years and the remaining years."""
+    """Print the guarantee over all years, the years with a release, and the remaining years."""
     notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
     done = {note.year for note in notes}
     years_left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
@@ -213,7 +213,7 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print the epsilon that was spent on the records of each piece, and the amount that counts towards the limit."""
+    """Print the epsilon that was spent on the records of each piece, and how much of it counts towards the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -257,14 +257,14 @@ def release(request: ReleaseRequest) -> None:
 
 
 def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, question: str | None = None) -> None:
-    """Release one table as the request describes, and print progress and result.
+    """Release one table as the request describes, and print the progress and the result.
 
     Raises typer.Exit with code 3 if no table was accepted.
 
     Parameters
     ----------
-    steps : whether the plan and each step are printed; otherwise only the result.
-    charges : whether the result lists each charge of the budget.
+    steps : whether to print the plan and each step. Otherwise, only the result is printed.
+    charges : whether the printed result lists each charge to the budget.
     question : a question printed as an example of what to do next.
     """
     from synthrelease.cli.outcome import budget_text, print_outcome
@@ -295,7 +295,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _tell_of_killed_runs(path: Path) -> None:
-    """Print a message about the files that killed runs have left in the folder of this path."""
+    """Print a message about files that killed runs have left in the folder of this path."""
     folder = path.absolute().parent
     if any(folder.glob(".*.partial")):  # otherwise the module takes longer to load than the ledger to read
         from synthrelease.bundle.write import killed_runs
@@ -305,8 +305,8 @@ def _tell_of_killed_runs(path: Path) -> None:
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """Return a listener that prints the progress of a release. The class of the listener is defined here, so that only a
-    release loads `publish`.
+    """Return a listener that prints the progress of a release. Its class is defined inside this function, so that the module
+    `publish` is loaded only for a release.
     """
     from synthrelease import publish as publishing
 
@@ -362,7 +362,7 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 
 def five_years(folder: Path, jobs: int) -> None:
-    """Run the commands of a series of five years: the plan over the years, a release of each year, then the changes between
+    """Run the commands for a series of five years: the multi-year plan, a release for each year, and then the changes between
     years.
     """
     simulate = _script("years")
@@ -395,7 +395,7 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the shipped configuration for the first year or for a later year, and enter the year and the earlier releases."""
+    """Write the example configuration for the first year or for a later year. Fill in the year and the earlier releases."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again
@@ -414,9 +414,9 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
 
 
 def typed(*words: object, ends: Collection[int] = ()) -> int:
-    """Print a command as a steward would type it, and run it. Return the exit code of the command.
+    """Print a command as a steward would type it, then run it. Return its exit code.
 
-    Raises typer.Exit if the exit code of the command is neither 0 nor in `ends`.
+    Raises typer.Exit if the command ends with an exit code that is neither 0 nor in `ends`.
     """
     from synthrelease.cli import app
 
@@ -428,7 +428,7 @@ def typed(*words: object, ends: Collection[int] = ()) -> int:
 
 
 def _shown(word: str) -> str:
-    """Return a word quoted for the shell. A question is put in double quotes, because it contains single quotes."""
+    """Quote a word of a command for the shell. A question is put in double quotes, because it contains single quotes."""
     return f'"{word}"' if "'" in word else quoted(word)
 
 
@@ -438,7 +438,7 @@ RUNS = 5
 
 
 class Shipped(StrEnum):
-    """The releases that `demo` can run."""
+    """The names of the releases that `demo` can run."""
 
     births = "births"
     paper = "paper"
@@ -494,7 +494,7 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
 
 
 def _until_released(command: Callable[[], None]) -> None:
-    """Run the release of a demonstration again, up to `RUNS` times, until its search finds a table."""
+    """Run the release of a demonstration again until its search finds a table, at most `RUNS` times."""
     for runs_left in reversed(range(RUNS)):
         try:
             return command()
@@ -513,7 +513,7 @@ File = tuple[str, str | None]
 
 
 def _survey(folder: Path) -> tuple[File, File]:
-    """Simulate this year's confidential survey. Return the public survey of last year and the confidential survey."""
+    """Simulate a confidential survey of this year and a public survey of last year. Return both files, the public one first."""
     from synthrelease.resources import resource
 
     survey, script = folder / "survey.csv.gz", _script("labour")
@@ -524,7 +524,7 @@ def _survey(folder: Path) -> tuple[File, File]:
 
 
 def _patients(folder: Path) -> tuple[File, File]:
-    """Simulate the public files of last year's patients and stays, and the confidential files of this year. Return the pair of
+    """Simulate confidential files of patients and stays for this year, and public files for last year. Return the pair of
     public files and the pair of confidential files.
     """
     script = _script("visits")
@@ -540,7 +540,7 @@ def _patients(folder: Path) -> tuple[File, File]:
 
 
 def _people(folder: Path) -> tuple[File, File]:
-    """Simulate the people of a country: the public file of last year and the confidential file of this year. Return both
+    """Simulate the population of a country: a public file for last year and a confidential file for this year. Return both
     files.
     """
     script = _script("country")
@@ -561,7 +561,7 @@ _PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED,
 
 
 def _script(name: str) -> dict[str, Any]:
-    """Return the functions and constants of the script `simulate_NAME.py`, by their names."""
+    """Run the script `simulate_NAME.py`, and return its functions and constants by name."""
     from synthrelease.resources import resource
 
     return runpy.run_path(str(resource(f"public_data/simulate_{name}.py")))
@@ -573,13 +573,13 @@ class Demonstration:
 
     Attributes
     ----------
-    config : path of the shipped configuration.
+    config : the path of the example configuration.
     files : a function that writes the public file and the confidential file into a folder, and returns the paths of these
         files.
-    dataset : name of the dataset in the ledger.
-    limit, delta_limit : limits of the ledger.
-    minutes : time limit of the rehearsal.
-    planned : the number of rows for which the plan is shown, or None if no plan is shown.
+    dataset : the name of the dataset in the ledger.
+    limit, delta_limit : the limits of the ledger on epsilon and delta.
+    minutes : the time limit of the rehearsal, in minutes.
+    planned : the number of rows for which the command `plan` is run, or None if it is not run.
     questions : questions for `estimate`.
     queries : questions for `bound`, each with the condition of --given ("" for none).
     """
@@ -595,7 +595,7 @@ class Demonstration:
     queries: tuple[tuple[str, str], ...] = ()
 
     def show(self, folder: Path, jobs: int) -> None:
-        """Run the steps of the tutorial in order, verify the released folder and ask it some questions."""
+        """Run the steps of the tutorial in order. Then verify the released folder, and answer some questions from it."""
         from synthrelease.resources import resource
 
         config, out = resource(self.config), folder / "release"

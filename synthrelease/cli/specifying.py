@@ -1,5 +1,6 @@
-"""Define the commands before a release: plan, check, commit, schema. These commands spend nothing and show no value of the
-data."""
+"""Define the commands that come before a release: plan, check, commit, schema. These commands spend nothing and show no value
+in the data.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines of `plan` which say for what pairs of columns the released rows preserve the association, if the file has
+    """Yield the lines of `plan` that say for which pairs of columns the released rows preserve the association, if the file has
     `rows` rows.
     """
     from synthrelease.bundle.card import sentences, uses_in_words
@@ -103,14 +104,14 @@ def commit(
 ) -> None:
     """Commit to a release before the run.
 
-    Writes a commitment file, and prints its digest to publish.
-    Reads no data and spends nothing. `verify --commitment FILE` compares a release with the file.
+    Writes a commitment file, and prints its digest, which you publish. Reads no data and spends nothing. Later, `verify
+    --commitment FILE` compares the release with this file.
 
     Parameters
     ----------
     file : Write the commitment to this new file.
-    ledger : Include the head of this ledger. By default no ledger is named.
-    shortlist : Commit to the configurations of this shortlist. By default all.
+    ledger : Include the head of this ledger in the commitment. By default no ledger.
+    shortlist : Commit to the configurations on this shortlist. By default all configurations.
     """
     from synthrelease.bundle.write import commitment, new_file
     from synthrelease.errors import InputError
@@ -145,12 +146,12 @@ def commit(
 def schema(acceptance: bool = False, out: File | None = None) -> None:
     """Print the JSON Schema of a configuration. With the schema, an editor can complete, explain and check the file.
 
-    Editors that use Taplo find the schema by a first line `#:schema ./FILE` of the TOML file.
+    Editors that use Taplo find the schema if the first line of the TOML file is `#:schema ./FILE`.
 
     Parameters
     ----------
-    acceptance : Print the schema of the acceptance file. By default print the schema of the configuration.
-    out : Write to this file and overwrite an existing file. By default print.
+    acceptance : Print the schema of the acceptance file. By default the schema of the configuration is printed.
+    out : Write the schema to this file, and overwrite an existing file. By default the schema is printed.
     """
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 
@@ -169,8 +170,8 @@ def plan(
 ) -> None:
     """Show what a release would cost in privacy, time and memory. Reads no data.
 
-    Also shows the probability that the search finds no acceptable table, from a rehearsal (--shortlist) or for assumed shares
-    of accepted rounds.
+    Also shows the probability that the search finds no acceptable table. This probability comes from a rehearsal (--shortlist),
+    or is computed for several assumed shares of accepted rounds.
 
     Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
@@ -179,9 +180,9 @@ def plan(
     ----------
     config : Configuration (TOML), or specification.json of a released folder.
     rows : Estimate time and memory for this number of rows. [default: 100000]
-    shortlist : Use this shortlist: add how often its rehearsal found no table, and a cheaper plan if there is one. By default
-        none.
-    worksheet : Write a page to print for a meeting with stakeholders to this new file (.html). By default none.
+    shortlist : Use this shortlist: also show how often its rehearsal found no table, and a cheaper plan if there is one. By
+        default no shortlist.
+    worksheet : Write a page that you can print for a meeting with stakeholders to this new file (.html). By default no page.
     """
     from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
@@ -237,7 +238,7 @@ def _published(config: Path) -> bool:
 
 
 def _read(config: Path) -> ReleaseSpec:
-    """Return the specification in a configuration, or in the file specification.json of a released folder.
+    """Read a specification from a configuration, or from the file specification.json of a released folder.
 
     Raises InputError if the file cannot be read, and SpecError if it has mistakes.
     """
@@ -296,8 +297,9 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
-    """Print the columns for which `estimate` will give weighted answers, and the columns with intervals for a population. A
-    noisy table must contain the column together with the design weight, or with the groups of the design.
+    """Print the columns for which `estimate` will give weighted answers, and the columns for which it will give intervals for a
+    population. A noisy table must contain such a column together with the design weight, or with the random groups of the
+    design.
     """
     if (design := spec.options.design) is None or not spec.publish_measurements:
         return
@@ -312,7 +314,7 @@ def _print_weighted(spec: ReleaseSpec) -> None:
 
 
 def _print_models(spec: ReleaseSpec, rows: int) -> None:
-    """Print the expected width of the intervals of [[models]]."""
+    """Print the expected width of the intervals for the questions in [[models]]."""
     if spec.models is None:
         return
     screen.print(
@@ -327,7 +329,7 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
 
 
 def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return, for each question of [[models]], the expected half widths of its intervals and whether the noise may prevent an
+    """Return, for each question in [[models]], the expected half widths of its intervals, and whether the noise may prevent an
     answer.
     """
     if spec.models is None:
@@ -390,8 +392,8 @@ SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """Print the probability that a ratio at its clipping limit passes because of its noise. Print nothing if a joint test
-    decides.
+    """Print the probability that a ratio at its clipping limit passes only because of its noise. Nothing is printed if a joint
+    test decides.
     """
     from synthrelease.criteria.marginals import RelativeMarginalError
 
@@ -456,8 +458,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Return, for every pair of columns, the part of its association that the generators are expected to preserve. If
-    generators differ, the result is for the generator that preserves the smallest part.
+    """Return, for every pair of columns, how much of its association the generators are expected to preserve. If the generators
+    differ, the smallest amount is returned.
     """
     from synthrelease.generators.associations import weakest_of
     from synthrelease.releasing.attempt_costs import usual_rows
@@ -478,10 +480,10 @@ def check(
 ) -> None:
     """Check a configuration and whether a file fits it. Spends nothing and shows no value of the file.
 
-    Names columns with texts that are not a number or a date, and columns in which more than one row in ten does not fit. With
-    [members], states how many keys of the members' table have no row in the other table, if this is more than one in ten. These
-    are exact facts about private data: keep them in the enclave. Do not change a bound, bin or category because of them. Use
-    outside = "clip" or "drop", missing = "drop", or a category for missing values.
+    Lists columns with values that are not numbers or dates as declared, and columns in which more than one row in ten does not
+    fit. With [members], states how many keys of the members' table have no row in the other table, if this is more than one in
+    ten. These are exact facts about private data: keep them in the enclave. Do not change a bound, bin or category because of
+    them. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
 
     Exits with code 2 if the file does not fit, if the configuration or the acceptance file changed since the rehearsal (see
     --unrehearsed), or if no table of this number of rows can meet a criterion. The exit code is an exact fact about private

@@ -1,4 +1,4 @@
-"""Print plans, progress, tables and probabilities at the terminal, in the same form for all commands."""
+"""Print plans, progress, tables and probabilities in the terminal, in the same form for all commands."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
-    """Yield sentences on the probability that no table is accepted: from the rehearsal or, without one, from the distribution
-    of the number of rounds.
+    """Yield sentences about the probability that no table is accepted. It comes from the rehearsal or, if there is none, from
+    the distribution of the number of rounds.
     """
     from synthrelease.spec.shortlist import known_chances
 
@@ -60,7 +60,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
-    """Return a warning that a rehearsal found a cheaper plan. The command continues without asking."""
+    """Return a warning that a rehearsal found a cheaper plan. The command continues without a question."""
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
@@ -75,7 +75,7 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Describe in words the upper end of the 95% interval for the probability that no table is accepted. Return "" if this end
+    """Return a phrase with the upper end of the 95% interval for the probability that no table is accepted, or "" if this end
     is not known.
     """
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
@@ -86,10 +86,11 @@ STOPPED = 1
 
 
 class _Terminal:
-    """A console that prints with rich, which is loaded with the first printed line, because help and JSON do not need it.
+    """A console that prints with the library rich. rich is loaded when the first line is printed, because help and JSON do not
+    need it.
 
-    Strings are printed literally: rich does not treat [brackets] or :colons: as markup. Hidden characters, which could reverse
-    a line or disguise a name, are shown as their codes.
+    Strings are printed as they are: [brackets] and :colons: are not treated as markup. Hidden characters, which could reverse a
+    line or disguise a name, are shown as their codes.
     """
 
     def __init__(self, stderr: bool) -> None:
@@ -115,7 +116,7 @@ class _Terminal:
             self.print(f"- {text}")
 
     def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
-        """Print a table. `how` contains further arguments for the class `Table` of rich."""
+        """Print a table. The arguments in `how` are passed to the class `Table` of rich."""
         from rich.table import Table
 
         table = Table(*headings, **how)
@@ -128,7 +129,7 @@ screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 
 def print_or_write(text: str, out: Path | None) -> None:
-    """Print a text, or write the text to a file and replace an existing file. Raises OutputError if it cannot be written."""
+    """Print a string, or write it to a file and replace an existing file. Raise OutputError if the file cannot be written."""
     if out is None:
         print(text, end="")
         return
@@ -141,10 +142,11 @@ def print_or_write(text: str, out: Path | None) -> None:
 
 @contextmanager
 def progress_line(*, public: bool = False) -> Iterator[Any]:
-    """Show a line with the phase and the elapsed time if there is a terminal. The line never shows the number of rounds.
+    """Show a line with the current phase and the elapsed time, if there is a terminal. The line never shows the number of
+    rounds.
 
-    Without a terminal, print a line when a phase begins. Only work on public data is reported again during a phase: the number
-    of such lines would show how long a search took.
+    Without a terminal, print a line when a phase begins. Further lines during a phase are printed only for work on public data,
+    because their number would reveal how long a search took.
 
     Raises Interrupted if the user stops the command.
     """
@@ -165,8 +167,8 @@ def progress_line(*, public: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Show progress bars with rates and remaining time for work on public data. Without a terminal, print a line every 10
-    seconds or more.
+    """Show progress bars with the speed and the remaining time, for work on public data. Without a terminal, print at most one
+    line every 10 seconds.
     """
     if not err.console.is_terminal:
         with _LogLines() as lines:
@@ -197,8 +199,8 @@ SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_REMINDERS, SECONDS_BETWEEN_LOOKS = 10.0, 
 
 
 class _LogLines:
-    """A printer of progress for logs: a line when a phase begins, then at most one line in 10 seconds, with the remaining
-    time. After 30 seconds without a line, a thread prints the phase and its time again.
+    """A printer of progress for logs. It prints a line when a phase begins, then at most one line every 10 seconds with the
+    remaining time. If it has printed nothing for 30 seconds, a thread prints the phase and its elapsed time again.
 
     Parameters
     ----------
@@ -241,7 +243,9 @@ LARGE_DELTA = 1e-5
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """Print the charges of a plan, its guarantee, its rows and rounds, and the probability that no table is accepted."""
+    """Print the charges of a plan, its guarantee, its numbers of rows and rounds, and the probability that no table is
+    accepted.
+    """
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 
@@ -277,7 +281,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """Return a tree with the cost of each part of a plan and the reason for the cost."""
+    """Return a tree that shows the cost of each charge of a plan, and the reason for it."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -288,15 +292,17 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """Return the names of the columns with `missing = "error"` and with `outside = "error"`. One such value in a column makes a
-    release refuse the whole file.
+    """Return the names of the columns with `missing = "error"`, and of the columns with `outside = "error"`. A single such
+    value makes a release refuse the whole file.
     """
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
 
 
 def refusals_in_words(spec: Any) -> list[str]:
-    """Return a list with a warning about what "error" reveals about a file. The list is empty if no column has this setting."""
+    """Return a warning, in a list, about what the setting "error" can reveal about a file. The list is empty if no column has
+    this setting.
+    """
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     warning = (
         f"Epsilon does not cover {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. So "
@@ -306,7 +312,7 @@ def refusals_in_words(spec: Any) -> list[str]:
 
 
 def alike_in_words(spec: Any) -> list[str]:
-    """Return a warning for each group of categories of a column that look the same although their texts differ."""
+    """Return a warning for each group of categories of a column whose names look the same but are different strings."""
     groups = [(column, texts) for column in spec.schema.columns for texts in alike(column.values)]
     return [
         f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the category "
@@ -317,9 +323,7 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Return sentences about the persons named in the files: those who stated limits, those who agreed to thresholds, and those
-    who signed.
-    """
+    """Return sentences about the persons whom the files name: those who stated limits, agreed to thresholds, or signed."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Sources of the limits: {'; '.join(limits)}."] if limits else []
@@ -338,7 +342,7 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def accepts_untried(spec: Any) -> bool:
-    """Ask at the terminal whether to use the files without a rehearsal. Return the answer, or False if there is no terminal."""
+    """Ask in the terminal whether to use the files without a rehearsal. Return the answer, or False if there is no terminal."""
     from synthrelease.spec.tried import NEVER, leave
 
     if not (sys.stdin.isatty() and screen.console.is_terminal):
@@ -364,7 +368,7 @@ ROWS_IN_WORDS = {
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:
-    """Return a sentence on how often a release repeats its rounds."""
+    """Return a sentence that says how often a release repeats its rounds."""
     if law is None:
         return "Rounds: as many as needed to accept a table. The guarantee does not cover a run that somebody stops."
     if law.mean == 1:
@@ -373,7 +377,7 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def _stated(charge: Charge) -> str:
-    """Return the cost of a charge in words: epsilon and a positive delta, or the Renyi curve as a function of its order a."""
+    """Format the cost of a charge: epsilon and delta (if it is above 0), or the Renyi curve as a function of its order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
