@@ -30,8 +30,7 @@ PARTS = {
     "day": lambda day: day.day,
     "weekday": lambda day: day.isoweekday(),
 }
-"""The parts of a date that a column may use, with their functions: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to
-7.
+"""The parts of a date that a column may use, with their functions: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7.
 """
 _EPOCH = date(1970, 1, 1).toordinal()
 # Directives that a part of a date needs; a part that is not listed needs all three.

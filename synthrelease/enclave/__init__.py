@@ -1,1 +1,3 @@
-"""Read private files into counts, and guard these counts. Only `spend` (in `door`) gives access to the private rows."""
+"""Read private files, count their rows by cell, and guard these counts. Only the method `spend` (module `door`) gives access to
+the private counts.
+"""

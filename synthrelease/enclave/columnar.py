@@ -1,8 +1,8 @@
-"""Read Parquet files, and convert columns of Arrow (which databases also provide) to texts.
+"""Read Parquet files, and convert Arrow columns to strings. Databases also provide Arrow columns.
 
-Every number is written in exactly one way (`texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A
-date with a time is written as the date, a space and the time of day, in the time zone of its column. A boolean is "True" or
-"False". The texts of a dictionary column are the texts of its values.
+Every number has exactly one text (see `texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A date
+with a time is written as the date, a space and the time of day, in the time zone of its column. A boolean is written "True" or
+"False". A dictionary-encoded column has the texts of its values.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _NARROW = 2**14  # Whole numbers are used directly as codes if their range is at
 
 
 class StringTexts(LazyTexts):
-    """The texts of an Arrow array of strings without nulls.
+    """The texts in an Arrow array of strings that has no nulls.
 
     Parameters
     ----------
-    strip : a letter that is removed from the beginning of texts.
+    strip : a character that is removed from the beginning of each text.
     """
 
     def __init__(self, array: Any, strip: str = ""):
@@ -43,10 +43,10 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers in texts that consist of an optional minus, digits and one decimal mark. The numbers equal the
-        results of `float`.
+        """Convert texts that consist of an optional minus, digits and one decimal mark to numbers. The results equal those of
+        `float`.
 
-        pyarrow rounds such texts correctly. The mask is False for numbers in another form, such as 1e5 or " 1".
+        pyarrow rounds such texts correctly. The returned mask is False for numbers in another form, such as 1e5 or " 1".
         """
         from pyarrow import compute
 
@@ -58,11 +58,11 @@ class StringTexts(LazyTexts):
 
 
 class NumberTexts(LazyTexts):
-    """The texts of numbers that the file stores as numbers (`texts.float_text`).
+    """The texts of numbers that the file stores as numbers (see `texts.float_text`).
 
     Parameters
     ----------
-    values : (n,) whole numbers of any type, or float64. If the text of such a float is read, the result is the same float.
+    values : (n,) integers of any type, or float64. Parsing the text of such a float returns the same float.
     """
 
     def __init__(self, values: np.ndarray):
@@ -83,7 +83,7 @@ class NumberTexts(LazyTexts):
 
 
 class WithNull(LazyTexts):
-    """Distinct texts followed by the text of a null."""
+    """The texts of a column that contains nulls: the distinct texts, followed by an entry for the nulls."""
 
     def __init__(self, texts: LazyTexts):
         self._texts = texts
@@ -102,7 +102,7 @@ class WithNull(LazyTexts):
 def batches_of_batches(
     batches: Iterable[Any], needed: Sequence[str], most_rows: int, texts_of: Callable[[str, Any], Texts] | None = None
 ) -> Iterator[Batch]:
-    """Yield Arrow record batches as batches of texts, converted by `texts_of` or `column_texts`."""
+    """Convert Arrow record batches to batches of texts. Each column is converted by `texts_of` (by default `column_texts`)."""
     row = 1
     for batch in batches:
         for start in range(0, batch.num_rows, most_rows):
@@ -112,13 +112,13 @@ def batches_of_batches(
 
 
 def column_texts(name: str, array: Any) -> Texts:
-    """Return a column of Arrow as texts.
+    """Convert an Arrow column to texts.
 
-    The lengths are checked before any text is made.
+    The lengths are checked before the texts are created.
 
     Raises
     ------
-    InputError : when a text is too long.
+    InputError : if a text is too long.
     """
     from pyarrow import compute, types
 
@@ -130,7 +130,7 @@ def column_texts(name: str, array: Any) -> Texts:
 
 
 def as_texts(array: Any) -> Texts:
-    """Return a column of Arrow as texts, with None for nulls and NaN."""
+    """Convert an Arrow column to texts, with None for nulls and NaN."""
     from pyarrow import types
 
     if is_uuid(array.type):
@@ -160,8 +160,9 @@ def as_texts(array: Any) -> Texts:
 
 
 def whole_array(array: Any) -> np.ndarray:
-    """Return the numbers of an Arrow array without nulls. Arrow's method `to_numpy` would load pandas, which takes half a
-    second."""
+    """Return the numbers of an Arrow array that has no nulls. The function avoids Arrow's method `to_numpy`, which would load
+    pandas and take half a second.
+    """
     return np.from_dlpack(array)
 
 
@@ -197,13 +198,13 @@ def _as_text(scalar: Any) -> str | None:
 
 
 def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
-    """Yield the batches of a file with at most `most_rows` rows each. If the file states its size, a batch also has at most
-    `most_bytes` bytes.
+    """Yield the batches of a Parquet file, with at most `most_rows` rows each. If the file states its size, a batch also has at
+    most `most_bytes` bytes.
 
     Raises
     ------
-    InputError : when a needed column is missing, or its type has no single values. A damaged file can cause any error of the
-        library (see `reading.whole`).
+    InputError : if a needed column is missing, or if its type does not consist of single values. A damaged file can also cause
+        any error of the library (see `reading.whole`).
     """
     import pyarrow.parquet as pq
 

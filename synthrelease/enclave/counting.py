@@ -1,7 +1,7 @@
-"""Count the rows of each cell, over all batches of one or several files, in any order.
+"""Count the rows in each cell, over all batches of one or several files. The order of the batches does not matter.
 
-All rows with a bin in every column are counted, even if a plausibility rule forbids them. A rule is a mask over cells, so it is
-applied at the end, once to each cell with rows.
+All rows that have a bin in every column are counted, even if a plausibility rule forbids them. The rules are applied to the
+cells at the end, once to each cell that contains rows.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ DENSE = 2**24
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CountedRows:
-    """The counts of some rows. The counts are private, and the repr shows no count.
+    """The private counts of the rows of a file. The repr shows no count.
 
     Attributes
     ----------
-    cells : counts of the rows that have a bin in every column.
-    n_rows : number of all rows. If a key identifies persons, it is the number of persons times the largest number of records of
-        a person.
-    problems : (column, kind) of each forbidden value that occurred. If there are any, the cells are not used.
-    misfits : by (column, kind), the number of rows with a value that has no bin; by (column, READ), the number of rows read.
-    divided : whether rows of one key are in several files that are read separately.
+    cells : the counts of the rows that have a bin in every column.
+    n_rows : the number of all rows. If a key identifies persons, it is the number of persons times the largest number of
+        records that a person may have.
+    problems : the pairs (column, kind) of the forbidden values that occurred. If there are any, `cells` is not used.
+    misfits : for each pair (column, kind), the number of rows whose value has no bin. For (column, READ), the number of rows
+        that were read.
+    divided : whether the rows of some key are in several files that are read separately.
     """
 
     cells: Counts
@@ -51,11 +52,11 @@ class CountedRows:
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
-    """Assign a bin to every text of every batch, and count the cells.
+    """Assign a bin to every text of every batch, and count the rows in each cell.
 
     Raises
     ------
-    InputError : when there are too many rows.
+    InputError : if there are too many rows.
     """
     cells, rule = CellCount(schema.layout), BinRule(schema, policy)
     for _, columns in batches:
@@ -66,12 +67,12 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """A rule that assigns a bin to every string, one batch at a time, and records forbidden strings.
+    """Assigns a bin to every text, one batch at a time, and records which forbidden values occurred.
 
     Attributes
     ----------
-    layout : the bins of each column.
-    n_rows, problems, misfits : the attributes of `CountedRows` for all batches so far.
+    layout : the columns and their numbers of bins.
+    n_rows, problems, misfits : as in `CountedRows`, for all batches so far.
     """
 
     def __init__(self, schema: Schema, policy: InputTable):
@@ -81,11 +82,11 @@ class BinRule:
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
-        """Return the bins of each column of the schema for a batch.
+        """Return the bins of a batch, for each column of the schema.
 
         Raises
         ------
-        InputError : when there are too many rows.
+        InputError : if there are too many rows.
         """
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
@@ -104,20 +105,20 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory. Subclasses may renumber these bins and forget the texts of all
+        """Return the bins of the rows that are still in memory. A subclass may renumber these bins, and forget the texts of all
         other rows.
         """
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """Return these counts of cells with the recorded problems and misfits."""
+        """Combine the counts of the cells with the recorded problems and misfits."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Return the bins, after texts that are not a number or a date were turned into missing values.
+    """Treat texts that are not a number or a date as missing values, and return the new bins.
 
-    Such texts get the bin of missing values, or MISSING if the column has no such bin.
+    Such texts get the bin for missing values, or MISSING if the column has no such bin.
     """
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
@@ -128,7 +129,7 @@ def check_number_of_rows(n_rows: int) -> None:
 
 
 class CellCount:
-    """A running count of the cells of all added rows."""
+    """Counts the rows in each cell, for rows that are added in batches."""
 
     def __init__(self, layout: Layout):
         self._layout = layout
@@ -136,11 +137,11 @@ class CellCount:
         self._others = Tally(layout)
 
     def add(self, digits: Sequence[Digits]) -> None:
-        """Count the rows of a batch that have a bin in every column.
+        """Add the rows of a batch that have a bin in every column.
 
         Parameters
         ----------
-        digits : the bins of each column.
+        digits : the bins of the batch, for each column.
         """
         complete = rows_with_bins(digits)
         parts = packed_from(self._layout, [np.maximum(digit.of_text, 0) for digit in digits], [digit.codes for digit in digits])
@@ -151,7 +152,7 @@ class CellCount:
             self._others.add(parts)
 
     def total(self) -> Counts:
-        """Return the counts of all added rows."""
+        """Return the counts of all rows that were added."""
         if self._dense is None:
             return self._others.total()
         codes = np.flatnonzero(self._dense)
@@ -159,6 +160,6 @@ class CellCount:
 
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
-    """Return an (n_rows,) mask of the rows that have a bin in every column; None if all rows have a bin in every column."""
+    """Return an (n_rows,) mask of the rows that have a bin in every column, or None if all rows do."""
     without = [column for column in digits if column.of_text.min(initial=0) < 0]
     return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

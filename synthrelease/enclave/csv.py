@@ -1,8 +1,8 @@
-"""Read CSV files in batches; the files may be compressed with gzip. A fast reader reads simple lines. All other lines are read
-one by one. Both ways give the same result.
+"""Read CSV files in batches. The files may be compressed with gzip. A fast reader parses simple lines, and all other lines are
+parsed one by one. Both give the same result.
 
-Python's own `csv` in strict mode determines how a file is read, because pandas silently pads short rows, cuts long rows, and
-cuts texts at a zero byte. A faster reader (`PlainReader`) reads only lines that can be read in only one way.
+Python's `csv` module in strict mode defines how a file is parsed, because pandas silently pads short rows, cuts long rows, and
+cuts texts at a zero byte. The fast reader (`PlainReader`) accepts only lines that `csv` parses in the same way.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Return characters in place of bytes that are not UTF-8, and the position after these bytes.
+    """Handle a decoding error: return the characters that replace bytes that are not UTF-8, and the position after these bytes.
 
-    These bytes never include a line end, so each row is read independently of other rows.
+    The replaced bytes never include a line end, so each row is read independently of other rows.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -66,13 +66,13 @@ codecs.register_error(STRAY_LETTERS, _stray_letters)
 
 
 def open_text(file: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
-    """Return the text of a file with its line ends unchanged, without a UTF-8 byte order mark."""
+    """Open a file as text. Line ends stay unchanged, and a UTF-8 byte order mark is removed."""
     codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
     return io.TextIOWrapper(open_bytes(file, compressed), encoding=codec, errors=_errors(encoding), newline="")
 
 
 def open_bytes(file: Path, compressed: bool) -> IO[bytes]:
-    """Return the bytes of a file; a compressed file is unpacked."""
+    """Open a file as bytes. A compressed file is decompressed."""
     if not compressed:
         return file.open("rb")
     return gzip.open(file, "rb")  # type: ignore[return-value]
@@ -83,21 +83,21 @@ def _errors(encoding: str) -> str:
 
 
 def text_of(block: bytes, encoding: str) -> str:
-    """Return whole lines as text.
+    """Decode whole lines to text.
 
     Raises
     ------
-    UnicodeError : when the bytes are not text in the encoding.
+    UnicodeError : if the bytes are not valid in the encoding.
     """
     return block.decode("utf-8" if encoding == "mixed" else encoding, _errors(encoding))
 
 
 def utf_8_of(block: bytes, encoding: str) -> bytes:
-    """Return whole lines in UTF-8.
+    """Convert whole lines to UTF-8.
 
     Raises
     ------
-    UnicodeError : when the bytes are not text in the encoding.
+    UnicodeError : if the bytes are not valid in the encoding.
     """
     if block.isascii():
         return block
@@ -106,12 +106,12 @@ def utf_8_of(block: bytes, encoding: str) -> bytes:
 
 
 class Blocks:
-    """A reader of blocks of whole lines. A failed read is not repeated.
+    """Reads a file in blocks of whole lines. A failed read is not repeated.
 
     Parameters
     ----------
     file, compressed, encoding : the open file, whether the file is compressed with gzip, and its encoding.
-    longest : number of characters after which a line may be cut, because nobody reads the rest.
+    longest : the number of characters after which a line may be cut, because the rest is not used.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
 
@@ -128,7 +128,9 @@ class Blocks:
         self._file.close()
 
     def next(self, size: int) -> bytes:
-        """Return lines of about `size` bytes together; empty at the end of the file. Errors of the file are not caught."""
+        """Return whole lines with about `size` bytes in total, or an empty result at the end of the file. Errors of reading the
+        file are not caught.
+        """
         block = self._read(size)
         if block.endswith(b"\n") or not block:
             return block
@@ -145,7 +147,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Put back bytes that were read. The next read returns these bytes first."""
+        """Return bytes to the reader. The next read returns them first."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -166,7 +168,7 @@ class Blocks:
 
 
 def _without_half_a_letter(block: bytes) -> bytes:
-    """Return the bytes. If they end with a UTF-8 character that may be incomplete, leave out this character."""
+    """Return the bytes without a UTF-8 character at their end that may be incomplete."""
     end = len(block)
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -186,17 +188,16 @@ _MARK = "\ufeff".encode()
 
 
 class PlainReader:
-    """A fast reader of plain lines of one file.
+    """A fast reader for the plain lines of one file.
 
-    A line is plain if `csv`, in strict mode and with spaces after delimiters skipped, must read it as one row of `width`
-    fields. So plain lines have no zero byte, no blank line, no line end except LF and CR LF, and at least two columns. Quotes
-    occur only at the beginning and the end of a field. This field is within one line and does not begin with a space. All
-    values stay texts.
+    A line is plain if `csv`, in strict mode and with spaces after delimiters skipped, would certainly parse it as one row of
+    `width` fields. A plain line has at least two columns and no zero byte. It is not blank, and ends with LF or CR LF. Quotes
+    occur only around whole fields that end in the same line and do not begin with a space. All values remain texts.
 
     Parameters
     ----------
-    width, places : number of columns, and indices of the wanted columns.
-    longest : smallest number of bytes of a line that `csv` might refuse.
+    width, places : the number of columns, and the indices of the columns to read.
+    longest : the smallest length in bytes at which `csv` might refuse a line.
     """
 
     def __init__(self, delimiter: str, width: int, places: Sequence[int], longest: int):
@@ -205,8 +206,8 @@ class PlainReader:
         self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
-        """Return the wanted columns of whole lines in UTF-8; None for lines that are not plain. The last line may lack a
-        line end.
+        """Parse whole lines in UTF-8, and return the requested columns. Return None if any line is not plain. The last line may
+        have no line end.
         """
         if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
             return None
@@ -242,20 +243,20 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Return True if every block of `longest` / 2 bytes contains a line end. Then every line is shorter than `longest` bytes.
-    Even if the result is False, all lines may be shorter.
+    """Return whether every block of `longest` / 2 bytes contains a line end. If the result is True, every line is shorter than
+    `longest` bytes. If it is False, a line may be longer.
     """
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
 
 
 def _returns_are_plain(data: bytes) -> bool:
-    """Return whether every CR precedes an LF, and no line consists of a line end alone."""
+    """Return whether every CR is followed by an LF, and no line is empty."""
     return data[:1] != b"\r" and b"\n\r\n" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
 def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
-    """Return whether quotes occur in pairs around whole fields that are within one line."""
+    """Return whether all quotes occur in pairs around whole fields, each within one line."""
     quotes = np.flatnonzero(values == _QUOTE)
     if len(quotes) % 2:
         return False
@@ -285,11 +286,11 @@ _FIRST = 2**16  # Bytes of the first block, for the header, which is read line b
 def csv_batches(
     file: Path, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
 ) -> Iterator[Batch]:
-    """Yield the batches of the file, with at most `most_rows` rows and about `most_characters` characters each.
+    """Yield the batches of a CSV file, with at most `most_rows` rows and about `most_characters` characters each.
 
     Raises
     ------
-    InputError : as `batches`.
+    InputError : as in `reading.batches`.
     """
     row, problem = 0, None
     size = min(most_characters, BLOCK)
@@ -358,8 +359,8 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Within this context, set the field limit of `csv` to the longest allowed text. The limit belongs to the whole process; at
-    the end, the earlier limit is restored.
+    """Set the field limit of the `csv` module to the longest allowed text, within this context. The limit applies to the whole
+    process. At the end, the earlier limit is restored.
     """
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
@@ -369,11 +370,11 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """Iterate over lines with their line ends. A line that is too long for a table is refused before it fills the memory.
+    """Iterates over lines with their line ends. A line that is too long for a table is refused before it fills the memory.
 
-    `waiting` holds the unread lines of the current blocks. `length` counts the characters of the current record, and `blank`
-    the consecutive blank lines. The reader resets `length` and `blank` after each record, and after lines that were read
-    elsewhere.
+    `waiting` contains the unread lines of the current blocks. `length` is the number of characters of the current record so
+    far, and `blank` is the number of consecutive blank lines. The reader sets both to 0 after each record, and after lines that
+    another reader has read.
     """
 
     def __init__(self, blocks: Blocks, encoding: str, size: int):
@@ -418,12 +419,12 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line, divided by the specified delimiter, has the needed columns. If columns are missing, try the
-    other usual delimiters.
+    """Check that the first line, split at the specified delimiter, contains the needed columns. If not, try the other usual
+    delimiters.
 
     Raises
     ------
-    InputError : when another delimiter fits, or the file is empty.
+    InputError : if the needed columns are found with another delimiter, or if the file is empty.
     """
     if not first:
         raise InputError(f"The file contains no text. {NEEDED}")

@@ -1,7 +1,7 @@
-"""Read an open table of a database (`sources.opened`) in batches.
+"""Read a table of a database in batches. The module `sources.opened` opens the table.
 
-One SELECT reads the needed columns. No message of a library is shown, because it may contain the URI with its password, or a
-value.
+A single SELECT statement reads the needed columns. Messages of the libraries are never shown, because they may contain a value,
+or the URI with its password.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ROWS_AT_ONCE = 10_000
 
 
 def texts_of_database(name: str, column: Any) -> Texts:
-    """Return the texts of an Arrow column of a database. A moment with a time zone is written in UTC."""
+    """Convert an Arrow column of a database to texts. A timestamp with a time zone is written in UTC."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -59,7 +59,7 @@ def texts_of_database(name: str, column: Any) -> Texts:
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield rows of Python values from a database as batches of texts by column, with about `most_rows` rows each."""
+    """Convert rows of Python values from a database to batches of texts by column, with about `most_rows` rows each."""
     row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):
@@ -73,13 +73,12 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """Convert a column of Python values to texts, one value at a time. Two values share an entry if their texts are equal, and
-    if both or neither of them are typed.
+    """Converts a column of Python values to texts, one value at a time. Two values share an entry if their texts are equal and
+    if both or neither of them are typed (see `Texts.typed`).
 
-    Texts are cached for the types in `_SAME_TEXT`, because within such a type, equal values have equal texts. Each type has its
-    own cache, because True, 1 and 1.0 are equal in Python. An integer, a date or a text equals only itself, and equal floats
-    are the same number. A NaN equals nothing. For other types the text is made each time, because some decimals cannot be
-    compared, and equal moments may have different offsets.
+    Texts are cached for the types in `_SAME_TEXT`, because equal values of such a type have equal texts. Each type has its own
+    cache, because True, 1 and 1.0 are equal in Python. For other types, the text is computed each time, because some decimals
+    cannot be compared, and equal timestamps may have different offsets.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)
@@ -113,8 +112,8 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Return a value of a database as text. A time with an offset is written in UTC. A duration of less than a day is written
-    as a time of day.
+    """Convert a value of a database to text. A timestamp with an offset is written in UTC. A duration of less than a day is
+    written as a time of day.
     """
     if value is None or isinstance(value, str):
         return value
@@ -149,11 +148,11 @@ _BROKEN = "The table cannot be read to its end."
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Return the batches of a database table, given by a URI, with only the needed columns.
+    """Yield the batches of a table in a database that is given by a URI. Only the needed columns are read.
 
     Raises
     ------
-    InputError : when a library is missing, when the database does not answer, or when the database has no such table or column.
+    InputError : if a library is missing, if the database does not answer, or if it does not have the table or a needed column.
     """
     return stoppable_batches(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 
@@ -164,7 +163,7 @@ def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_ro
 
 
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a table in a SQLite file. This needs no library."""
+    """Yield the batches of a table in a SQLite file. No additional library is needed."""
     return stoppable_batches(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
 
 
@@ -180,7 +179,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Ask a database driver to stop, by the method that this driver has."""
+    """Ask a database driver to stop, with the method that this driver provides."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

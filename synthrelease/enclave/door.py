@@ -1,9 +1,9 @@
-"""Guard private counts, so that only `spend` gives a mechanism access to them. Also draw random subsets and pieces of the
-counts.
+"""Guard private counts, so that a mechanism can access them only through `spend`. Also draw random subsets of the rows, and
+split the rows at random.
 
-A function without a PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
-it passes the counts to a mechanism. The selection theorem does not cover a failure of the mechanism (theory 2.7, failures). So
-a failure ends the run, and the error message is the same for all causes.
+A function that has no PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
+it passes the counts to a mechanism. The selection theorem does not cover failures of a mechanism (theory 2.7, failures). So a
+failure ends the run, and the error message is the same for all causes.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _FEW = 64
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
-    """Return a uniformly random set of `size` rows of a table, without replacement.
+    """Draw a uniformly random subset of `size` rows of a table, without replacement.
 
     Parameters
     ----------
-    size : from 0 to the number of rows.
+    size : the number of rows to draw, from 0 to the number of rows of the table.
 
     Raises
     ------
-    ValueError : when the size is outside this range.
+    ValueError : if `size` is outside this range.
 
     Notes
     -----
     The function draws the subset or its complement, whichever is smaller. The complement of a uniform subset is also a uniform
-    subset. Numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the earlier
-    numbers, the next different number is uniform over the remaining numbers. So every set of this size is equally likely.
-    Memory is at most a byte for each row.
+    subset. Row numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the
+    earlier numbers, the next different number is uniform over the remaining numbers. So every set of this size is equally
+    likely. The function needs at most one byte of memory for each row.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -59,16 +59,17 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
 
 def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
-    """Return the rows of a table in uniformly random order, cut into pieces of these sizes. The distribution is exact.
+    """Split the rows of a table at random into parts of the given sizes. The distribution is exactly that of a uniformly random
+    order of the rows that is cut into consecutive parts.
 
     Parameters
     ----------
-    sizes : the number of rows of each piece. `PrivateCounts.split` checks these numbers.
+    sizes : the number of rows of each part. `PrivateCounts.split` checks these numbers.
 
     Notes
     -----
-    The first piece of a random order is a uniform subset. Given the first piece, the second piece is a uniform subset of the
-    remaining rows, and so on (theory 11.11, counts of random pieces). The last piece has the remaining rows.
+    The first part of a random order is a uniform subset. Given the first part, the second part is a uniform subset of the
+    remaining rows, and so on (theory 11.11, counts of random pieces). The last part consists of the rows that are left.
     """
     pieces, left = [], table
     for size in sizes[:-1]:
@@ -79,7 +80,7 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
 
 def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return the (n_cells,) number of rows of each cell in a uniformly random subset."""
+    """Draw a uniformly random subset of the rows. Return the (n_cells,) number of its rows in each cell."""
     rows = table.total
     smaller = min(size, rows - size)
     ends, counts = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
@@ -92,7 +93,7 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:
-    """Yield the row numbers of a uniformly random subset in ascending order, in batches."""
+    """Draw a uniformly random subset of the rows. Yield its row numbers in ascending order, in batches."""
     if _FEW * few <= rows:
         yield _distinct(rows, few, entropy)
         return
@@ -102,10 +103,10 @@ def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return (size,) different numbers below `bound` in ascending order, for size <= bound / 2. Every such set is equally
-    likely.
+    """Draw a set of `size` different numbers below `bound`, and return them in ascending order. All such sets are equally
+    likely. `size` must be at most `bound` / 2.
 
-    Each time, the function draws no more numbers than are still missing, so it can keep all different numbers.
+    The function never draws more numbers at a time than are still missing, so it can keep all different numbers.
     """
     taken = np.empty(0, dtype=np.int64)
     while missing := size - len(taken):
@@ -114,7 +115,9 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Return a (bound,) mask that is True at `size` random positions. The function needs one byte of memory per position."""
+    """Draw a (bound,) mask that is True at `size` uniformly random positions. The function needs one byte of memory for each
+    position.
+    """
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -132,8 +135,9 @@ class Door:
     Attributes
     ----------
     layout : the public columns and the number of bins of each column.
-    n_file : number of all rows of the file, kept or not. This number is public and equal for neighbouring files.
-    entropy : source of randomness for mechanisms; in every release, the operating system.
+    n_file : the number of all rows of the file, including excluded rows. It is public, and neighbouring files have the same
+        number.
+    entropy : the source of randomness for mechanisms. In every release, it is the operating system.
     """
 
     def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy, n_file: int):
@@ -149,9 +153,9 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether the table equals a public table. The comparison uses `Counts.digest`.
+        """Return whether the table equals one of the public tables with these digests (see `Counts.digest`).
 
-        `enclave.ingest.check_not_public` explains why this question is allowed.
+        `enclave.ingest.check_not_public` explains why this may be revealed.
         """
         return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 
@@ -160,22 +164,22 @@ class Door:
 
         Parameters
         ----------
-        charge : the planned charge of the mechanism. If there are several charges, the mechanism guarantees their sum.
-        mechanism : function that gets the counts. It returns only values that its guarantee covers, or a guarded object whose
-            answers share the charge (`PrivateTables`). A mechanism should not fail on any table.
+        charge : the planned charge of the mechanism. If there are several charges, the guarantee of the mechanism is their sum.
+        mechanism : a function that takes the counts. It must return only values that its guarantee covers, or a guarded object
+            whose answers share the charge (`PrivateTables`). It should not fail on any table.
 
         Raises
         ------
-        BudgetError : when the charge is not planned; nothing is read then.
-        PrivateFailure : when the mechanism fails. The message, the cause and the frames of a failure are not passed on.
+        BudgetError : if the charge is not planned. The counts are not read then.
+        PrivateFailure : if the mechanism fails. The message, the cause and the stack frames of the failure are not passed on.
         """
         self._check_whole()
         self._meter.take_all(charge)
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the table with a new meter for these charges. A release calls this method before the rounds, for each round,
-        and after acceptance.
+        """Return the table with a new budget meter, from which these planned charges can be spent. A release calls this method
+        before the rounds, for each round, and after acceptance.
         """
         self._check_whole()
         same = copy(self)
@@ -183,16 +187,16 @@ class Door:
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the table with another source of noise. Use seeded noise for public data only, because such noise protects
-        nobody.
+        """Return the table with another source of noise. Use seeded noise only for public data, because it does not protect
+        anyone.
         """
         same = copy(self)
         same.entropy = entropy
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the rows, recoded to the bins of a transformation. The results are cached, for as many transformations as the
-        memory allows.
+        """Recode the rows to the bins of a transformation. The results are cached for as many transformations as memory
+        allows.
         """
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
@@ -204,7 +208,7 @@ class Door:
         return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces without plans. Afterwards this table can no longer be read."""
+        """Split the rows at random into parts that have no plans yet. Afterwards, this table can no longer be read."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -217,29 +221,31 @@ class Door:
             raise BudgetError("Refused: the table was divided, so only its pieces can be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return an object with these changed counts and the same meter. This reveals nothing except the number of rows."""
+        """Apply a change to the counts. Return an object that has the new counts and the same meter. This reveals nothing
+        except the number of rows.
+        """
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
 
 class PrivateRows(Door):
-    """The rows of a private file that its public rules keep, as counts. The number of kept rows is private.
+    """The rows of a private file that the public rules do not exclude (the kept rows), as counts. Their number is private.
 
-    The rows have no plan yet. `with_plan` adds the charges that may be spent.
+    No charge can be spent on these rows until `with_plan` has added the planned charges.
     """
 
     def __init__(self, kept: Counts, n_file: int, entropy: SystemEntropy = SYSTEM):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Return every kept row. This call makes the number of kept rows public (`resizing.resize` says when the guarantee
-        allows this).
+        """Return all kept rows. This call makes the number of kept rows public; `resizing.resize` explains when the guarantee
+        allows this.
         """
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
-        """Return a uniformly random subset of `size` kept rows. If there are fewer kept rows, return all of them and the
-        first rows of the filler.
+        """Return a uniformly random subset of `size` kept rows. If there are fewer kept rows, return all of them, filled up to
+        `size` with the first rows of `filler`.
         """
 
         def chosen(kept: Counts) -> Counts:
@@ -250,7 +256,7 @@ class PrivateRows(Door):
 
 
 class PrivateCounts(Door):
-    """A private table as counts. The rows can be read only by spending a planned charge.
+    """A private table, as counts. The counts can be read only by spending a planned charge.
 
     Attributes
     ----------
@@ -263,44 +269,44 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table to which the generator is fitted, which is this table. A table with two pieces
-        (`releasing.attempt`) uses one piece for fitting and the other for criteria.
+        """Return the table to which the generator is fitted. Here it is this table. If a release splits its rows
+        (`releasing.attempt`), it fits the generator to one part and evaluates the criteria on the other.
         """
         return self
 
     @property
     def score(self) -> PrivateCounts:
-        """Return the table that the criteria use, which is this table."""
+        """Return the table on which the criteria are evaluated. Here it is this table."""
         return self
 
     def __repr__(self) -> str:
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """Return the same table on the bins of a transformation, with the same meter. Its rows keep their exact values
-        (`data.member_counts`).
+        """Recode the table to the bins of a transformation. The result has the same meter, and its rows keep their exact values
+        (see `data.member_counts`).
 
-        This reveals nothing and costs nothing.
+        Recoding reveals nothing and costs nothing.
         """
         return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Return the rows in random pieces of public sizes. Each piece is a protected table without a plan (`with_plan` adds
-        one).
+        """Split the rows at random into parts of public sizes. Each part is a protected table that has no plan yet (see
+        `with_plan`).
 
         Parameters
         ----------
-        sizes : number of rows of each piece, at least 1, with the sum n. The sizes must depend on public facts alone.
+        sizes : the number of rows of each part, at least 1. Their sum must be n. The sizes must depend only on public facts.
 
         Raises
         ------
-        ValueError : when the sizes do not meet these conditions.
+        ValueError : if a size is below 1, or if the sum of the sizes is not n.
 
         Privacy
         -------
-        Nothing is released. The division is drawn with the secret entropy of the operating system, independently of the values,
-        and never shown. Together the pieces cost as much as the most expensive piece (theory 11.1, random partition), because
-        this table is then closed, and each row can be read only in its piece.
+        Nothing is released. The split is drawn with the secret entropy of the operating system, independently of the values,
+        and is never shown. All parts together cost as much as the most expensive part (theory 11.1, random partition): this
+        table can no longer be read afterwards, and each row can be read only in its part.
         """
         if min(sizes, default=0) < 1 or sum(sizes) != self.n:
             raise ValueError("pieces have at least one row each, and all rows together")
@@ -308,11 +314,11 @@ class PrivateCounts(Door):
 
 
 def opaque(code: Callable[[], Result]) -> Result:
-    """Run code that reads private counts.
+    """Run code that reads private counts, and hide the details of any failure.
 
     Raises
     ------
-    PrivateFailure : when the code fails. The message, cause and frames of the failure are not passed on.
+    PrivateFailure : if the code fails. The message, the cause and the stack frames of the failure are not passed on.
     """
     try:
         return code()

@@ -1,10 +1,10 @@
-"""Read files without header and delimiters, in which each column has fixed positions in the line.
+"""Read fixed-width files. They have no header and no delimiters, and each column has fixed positions in the line.
 
 Privacy
 -------
-Every line is read independently: its cells are the characters at public positions, whatever the other lines contain. A short
-line has empty cells at its end. An empty line is also a row, so the number of rows does not depend on the content of a row. In
-a hierarchical file, the lines of one record type are the table, and the other lines are rows of other tables.
+Every line is read independently of the other lines: its values are the characters at public positions. If a line is too short,
+the values at its end are empty. An empty line is also a row, so the number of rows does not depend on the content of a row. In
+a hierarchical file, the lines of one record type form the table, and the other lines are rows of other tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fixed_width_batches(
 
     Raises
     ------
-    InputError : as in `reading.batches`; when [input.fixed_width] does not list a record type.
+    InputError : as in `reading.batches`, and if the file contains a record type that [input.fixed_width] does not list.
     """
     layout = policy.fixed_width
     if layout is None:
@@ -78,15 +78,15 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the name of the file is the name of a gzip file. The function does not read the first bytes of the file,
-    because they belong to a row.
+    """Return whether the file has the name of a gzip file. The first bytes of the file are not read, because they belong to a
+    row.
     """
     return file.name.endswith(".gz")
 
 
 def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
-    """Return the cells of the lines by column. Positions count characters, which are bytes in a block of one-byte
-    characters.
+    """Return the values of the lines, by column. Positions count characters. If all characters of a block have one byte, they
+    count bytes.
     """
     import pyarrow as pa
 
@@ -109,7 +109,9 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
 
 
 def with_point(text: str, decimals: int, point: str) -> str:
-    """Return a number with its implied decimal point, such as 12.34 for 001234. A number with a point stays unchanged."""
+    """Insert the implied decimal point into a number, such as 12.34 for 001234 with two decimals. A number that already has a
+    point stays unchanged.
+    """
     if not (match := _DIGITS.fullmatch(text)):
         return text
     digits = match[2].lstrip("0").zfill(decimals + 1)
@@ -121,7 +123,7 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
 
     Raises
     ------
-    InputError : when a record type is unknown; the message does not show it.
+    InputError : if a record type is unknown. The message does not show this type.
     """
     if not {*types.texts} <= {*known}:
         raise InputError(

@@ -1,9 +1,10 @@
-"""Read a private file or database table into counts of atomic cells. No other part of the program handles private rows.
+"""Read a private file or a table of a database, and count its rows by atomic cells. No other part of the program handles
+private rows.
 
-Public rules of the specification decide how every value is treated: as missing, as outside the bounds, as plausible or not. By
-default, no value can stop the reading. For example, a text that is not a number counts as a missing value. If the specification
-asks for an error, the program refuses a file with such values. The message names the columns that do not fit, but no value, row
-or number of rows.
+Public rules in the specification determine how each value is treated: as missing, as outside the bounds, as plausible or not.
+By default, no value can stop the program. For example, a text that is not a number counts as a missing value. If the
+specification says "error", the program refuses a file that contains such values. The message names the columns with such
+values, but no value, row or number of rows.
 """
 
 from __future__ import annotations
@@ -57,27 +58,28 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once, and count the kept rows by atomic cells. The public rules decide which rows are kept.
+    """Read the private file once, and count the rows by atomic cells. Rows that the public rules exclude are not counted.
 
     Parameters
     ----------
-    piece : the piece of the register whose rows are kept; None for all rows.
-    unit : how rows belong to persons. With a key, only the first rows of each person are kept (`persons.first_rows`).
+    piece : the part of a split register whose rows are counted, or None for all rows.
+    unit : how rows are assigned to persons. With a key, only the first rows of each person are counted (see
+        `persons.first_rows`).
 
     Raises
     ------
-    InputError : when the file does not fit. The message names columns, but no value, and has no cause or frame of code that saw
-        values. The message gives the number of a line that is not CSV, but never the number of a line with a value that does
-        not fit.
+    InputError : if the file does not fit the specification. The message names columns, but no values. The error has no cause
+        and no stack frame of code that saw values. The message gives the number of a line that is not valid CSV, but never the
+        number of a line with a value that does not fit.
 
     Privacy
     -------
-    The number of rows of the file is public. The rules decide about each row separately. Which rows they keep is not public.
-    The number of kept rows and the counts stay private, and `resizing.resize` turns the kept rows into the table that a release
-    uses. The division into pieces is also such a rule (theory 11.12, pieces for ever). With a key, the number of persons is
-    public instead (theory 1.9, first rows of a person). With members, the number of roots is public (theory 1.10, roots with
-    their members). If the specification says "error", a value that does not fit stops the run. Files with such values are
-    outside the domain of the guarantee.
+    The number of rows of the file is public. The rules decide about each row separately. Which rows they keep is private, and
+    so are the number of kept rows and all counts. `resizing.resize` makes the table for a release from the kept rows. Whether a
+    row belongs to a part of a split register is also such a rule (theory 11.12, pieces for ever). With a key, the number of
+    persons is public instead of the number of rows (theory 1.9, first rows of a person). With members, the number of roots is
+    public (theory 1.10, roots with their members). If the specification says "error", a value that does not fit stops the run.
+    Files with such values are outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
@@ -85,15 +87,15 @@ def ingest(
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """The facts about a readable file that `check` reports to the steward.
+    """Facts about a readable file, which the command `check` reports to the steward.
 
     Attributes
     ----------
-    n_file : the public number of rows; with a key, the largest possible number of records of the persons.
+    n_file : the public number of rows. With a key, it is the largest number of records that all persons together may have.
     unread, many : messages for the steward. They state exact facts about the file. `unread` names columns with texts that are
         not a number or not a date. `many` names columns in which more than one row in ten has no fitting value. `many` also
         reports members without a root, and keys that are or may be written in two ways.
-    fits : whether at most one row in ten lacks a fitting value in every column.
+    fits : whether, in each column, at most one row in ten has no fitting value.
     """
 
     n_file: int
@@ -105,8 +107,8 @@ class Fit:
 def check_fit(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Fit:
-    """Read a private file as a release does, and return facts about how well it fits the specification. The function keeps no
-    row.
+    """Read a private file in the same way as a release, and return facts about how well it fits the specification. No row is
+    kept in memory.
 
     Raises
     ------
@@ -114,9 +116,9 @@ def check_fit(
 
     Privacy
     -------
-    No guarantee covers these facts. A single record may decide whether a column has a text that is not a number, or whether
-    more than a tenth of the rows do not fit. Without this check, a wrong decimal mark, unit, date format, or spelling of a
-    category or key would be found only after the charge. No release publishes these facts.
+    No privacy guarantee covers these facts, and no release publishes them. A single record may determine whether a column
+    contains a text that is not a number, or whether more than a tenth of the rows do not fit. Without this check, a wrong
+    decimal mark, unit, date format, or spelling of a category or key would be discovered only after the budget was charged.
     """
     noticed = tuple(replace(column, outside="drop") if column.outside == "clip" else column for column in schema.columns)
     noticing = replace(schema, columns=noticed)
@@ -130,12 +132,14 @@ def check_fit(
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
-    """If roots and members are read from a hierarchical file, return its two tables."""
+    """Return the source of the two tables of a hierarchical file from which roots and members are read. Return any other source
+    unchanged.
+    """
     return source if schema.linked is None or policy.fixed_width is None else source.divided(policy.fixed_width.records)
 
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
-    """Yield messages about keys that are spelled in several ways, in each file."""
+    """Yield messages about keys that a file spells in several ways, for each file."""
     of_rows = schema.linked or unit
     if of_rows.key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
@@ -149,14 +153,14 @@ def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTab
 def read_public(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Counts:
-    """Count the kept rows of a public file. Only the rehearsal may call this function.
+    """Count the rows of a public file, except the rows that the rules exclude. Only the rehearsal may call this function.
 
-    Among rows of a person that are equal in the order columns, the rows are drawn at random. Every reading of the public file
-    draws the same rows.
+    If several rows of a person are equal in the columns that order them, they are ordered at random. The order is the same
+    whenever the public file is read.
 
     Raises
     ------
-    InputError : as in `ingest`; when a text is not a number or not a date; and when no row is kept.
+    InputError : as in `ingest`, and also if a text is not a number or not a date, or if the rules exclude all rows.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, unit, SeededEntropy(_SEED)))
     if rows.unread:
@@ -168,17 +172,18 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """The facts about a file, and its kept rows as counts."""
+    """The facts about a file, and the counts of the rows that the rules keep."""
 
     kept: Counts
 
 
 def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> _KeptRows:
-    """Return the counts of a file.
+    """Count the rows of a file, and raise errors without private details.
 
     Raises
     ------
-    InputError : as in `ingest`. The error is raised in this function, so that no frame or cause that saw values is attached.
+    InputError : as in `ingest`. The error is raised in this function, so that it has no cause and no stack frame of code that
+        saw values.
     """
     path, problem = Source.of(path), ""
     try:
@@ -252,7 +257,9 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """A file that the user declared public: its role (for messages), its size, its SHA-256 checksum and, if known, its path."""
+    """A file that the user declared to be public: its role (for messages), its size, its SHA-256 checksum and, if known, its
+    path.
+    """
 
     role: str
     size: int
@@ -266,12 +273,12 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Refuse a private file that is one of these public files. The function opens the file only if the sizes agree. It does not
-    check databases.
+    """Refuse a private file that is identical to one of these public files. The private file is opened only if it has the same
+    size as a public file. Databases are not checked.
 
     Raises
     ------
-    InputError : when the private file is one of the public files.
+    InputError : if the private file is identical to one of the public files.
     """
     data = Source.of(data)
     if data.is_database:
@@ -291,8 +298,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 of a file. For several files, return the SHA-256 of their digests in order. For a database with a
-    URI, return the SHA-256 of an empty text.
+    """Return the SHA-256 digest of a file. For several files, return the digest of their digests in order. For a database that
+    is given by a URI, return the digest of an empty string.
     """
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
@@ -304,6 +311,6 @@ def digest_of(source: Source) -> str:
 
 
 def _digest_of_file(file: Path) -> str:
-    """Return the SHA-256 of a file, which is read in blocks."""
+    """Return the SHA-256 digest of a file, which is read in blocks."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

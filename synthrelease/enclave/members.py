@@ -1,13 +1,14 @@
-"""Join roots with their members, from two files with a key or from one file. A root with all its members is one wide row.
+"""Join roots (such as households) with their members (such as persons), from two files with a key or from one file. A root with
+all its members becomes one wide row.
 
 Privacy
 -------
-The record of a key is a function of the rows with this key alone. So replacing a root with all its members, however many there
-are, replaces one record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is
-drawn at random. The output contains the counts of wide records, with at most one record for each key, and the number of
-different keys in both files. The number of keys is public; the number of members is not. A key is kept if it has exactly one
-root, and if each member within the cap has a bin in every column. In a single file, all rows of a key must state the same root.
-Only a digest of each key is held in memory (`persons.marker`).
+The wide record of a key depends only on the rows with this key. So replacing a root and any number of its members replaces one
+record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is drawn at random.
+The output contains the counts of wide records, with at most one record for each key, and the number of different keys in both
+files. The number of keys is public, but the number of members is not. A key is kept if it has exactly one root, and if every
+member up to the maximum number has a bin in every column. In a single file, all rows of a key must have the same values in the
+columns of the root. Only a digest of each key is kept in memory (see `persons.marker`).
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ from synthrelease.sources.source import Source, check_members, unwritten
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
-    """Return how often each wide record occurs. Every key has one wide record. `n_rows` is the number of keys.
+    """Count how often each wide record occurs. Every key has one wide record. The `n_rows` of the result is the number of keys.
 
     Parameters
     ----------
-    source : the file of the roots with the file of their members, or one file of members with the columns of their roots.
+    source : the file of the roots and the file of their members, or a single file of members that also has the columns of their
+        roots.
     schema : the schema of the wide record.
 
     Raises
     ------
-    InputError : as in `count_batches`; when no row has a key; when a file was changed during the reading.
+    InputError : as in `count_batches`, and also if no row has a key, or if a file was changed while it was read.
     """
     linked = schema.linked
     if linked is None:
@@ -77,14 +79,15 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Rows:
-    """Rows of one file that have a key. The batch is private, and the repr shows none of its values.
+    """The rows of a file that have a key. They are private, and the repr shows none of their values.
 
     Attributes
     ----------
     marks : (n_rows, 2) digests of the keys of the rows.
-    of_root : (n_rows,) bins of each column of roots; negative for a row without a bin.
-    of_member : (n_rows,) bins of each column of members. If slots have different bins for a column, there are several arrays.
-    order : sort keys of the members, the most significant first.
+    of_root : for each column of the roots, the (n_rows,) bins; negative if a row has no bin.
+    of_member : for each column of the members, the (n_rows,) bins. If slots have different bins for a column, there are several
+        arrays.
+    order : the sort keys of the members, the most significant first.
     """
 
     marks: np.ndarray
@@ -145,8 +148,8 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns that order members. For each column, also return a function that makes sort keys from its texts,
-        and the number of sort keys.
+        """Return the columns by which members are sorted. For each column, also return a function that computes sort keys from
+        its texts, and the number of these sort keys.
         """
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
@@ -158,8 +161,8 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return an (n_rows,) array: 0 for rows with this text, and 1 for other rows. Numbers are compared in the same way as
-    keys.
+    """Return an (n_rows,) array that is 0 for rows with this text, and 1 for all other rows. Numbers are compared in the same
+    way as keys.
     """
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
@@ -167,18 +170,24 @@ def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the smallest integer type for the bins of a column and for a negative number, which means no bin."""
+    """Return the smallest integer type that can represent the bins of a column, and a negative number for rows that have no
+    bin.
+    """
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Number the different key digests in two arrays. Return how many there are, and the number of each row's digest."""
+    """Number the different digests of keys in two arrays. Return how many different digests there are, and for each array the
+    number of each row's digest.
+    """
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return an (n_keys,) mask of the keys that have exactly one root with a bin in every column, and these bins."""
+    """Return an (n_keys,) mask of the keys that have exactly one root with a bin in every column. Also return the bins of these
+    roots.
+    """
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:
@@ -191,8 +200,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key, and the number of members, into the wide records. Return an (n_keys,) mask: True for keys
-    whose members all have bins.
+    """Write the members of every key, and the number of members, into the wide records. Return an (n_keys,) mask that is True
+    for keys whose members all have a bin in every column.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

@@ -1,17 +1,18 @@
-"""Keep the first k rows of each person, among the rows with the person's key that the rules allow.
+"""Select the first k rows of each person. Only rows that the rules allow are considered.
 
-The stated columns order the rows. Rows that are equal in these columns (all rows, if no column is stated) are in random order.
-Released values never decide which rows are kept. The kept rows of a person are a function of this person's rows, and of a
-random number (coin) for each row. So replacing all rows of one person changes at most k kept records (theory 1.9, first rows of
-a person). The order of the file does not change the probability of any choice.
+A person's rows are sorted by the columns that the configuration states. Rows that are equal in these columns (all rows, if no
+column is stated) are in random order. The released values have no influence on which rows are kept. The kept rows of a person
+depend only on this person's rows, and on a random number (coin) for each row. So replacing all rows of one person changes at
+most k kept records (theory 1.9, first rows of a person). The order of the rows in the file does not change the probability of
+any choice.
 
 Privacy
 -------
-A key only shows which rows belong together; 12 and 12.0 are the same key (`texts.key_text`). Only a digest of the key's text
-is held in memory (`marker`), and it never leaves this module. The number of persons is public, the number of rows is not. In a
-release, the coins come from the operating system and are discarded after the reading. These coins never come from a seed. If
-coins were known and given to rows in the order of the file, a further row of one person would change the coins of other
-persons' rows.
+A key is used only to find the rows of the same person. 12 and 12.0 are the same key (see `texts.key_text`). Only a digest of
+the key's text is kept in memory (see `marker`), and it never leaves this module. The number of persons is public, but the
+number of rows is not. In a release, the coins come from the operating system, never from a seed, and are discarded after the
+file was read. If the coins were known and assigned to rows in the order of the file, one additional row of a person would
+change the coins of other persons' rows.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable, missing_keys: Iterable[str] = ()) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the normal form of the key and the key as written. Yield None if the text is not a key: a blank, a
-    null, a missing value, or a text that `missing_keys` lists.
+    """Yield, for each text, the normal form of the key and the key as written. Yield None if the text is not a key: if it is
+    blank, null, a missing value, or listed in `missing_keys`.
 
     Each result depends only on the text of the row, on whether the file stores the text as a number, and on public settings.
     """
@@ -66,15 +67,15 @@ def marker(
     form: Callable[[str, str], str] = lambda key, written: key,
     missing_keys: Sequence[str] = (),
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that takes texts. It returns the (n_rows, 2) digests of their keys, and an (n_rows,) mask of the rows
-    that have a key. Spaces around a key are ignored.
+    """Return a function that computes digests of keys. It takes the texts of a column, and returns the (n_rows, 2) digests and
+    an (n_rows,) mask of the rows that have a key. Spaces around a key are ignored.
 
     Parameters
     ----------
-    secret : 32 bytes. To compare digests from several readers, give all of them the same secret. By default, a new secret is
-        drawn.
-    form : function that takes the normal form of a key and the key as written, and returns the text that is digested.
-    missing_keys : texts that are no key, in addition to the missing values of the policy.
+    secret : the 32 secret bytes on which the digests depend. To compare the digests of several files, use the same secret for
+        all of them. By default, a new secret is drawn.
+    form : a function that takes the normal form of a key and the key as written, and returns the text whose digest is computed.
+    missing_keys : texts that mean that a row has no key, in addition to the missing values of the policy.
     """
     secret = secret or secret_bytes(32)
 
@@ -91,7 +92,7 @@ def marker(
 
 
 def different(marks: np.ndarray) -> np.ndarray:
-    """Return the different digests as a sorted (n, 2) array. For an array with more columns, return its different rows."""
+    """Return the distinct digests as a sorted (n, 2) array. For an array with more columns, return its distinct rows."""
     return marks[EqualRows.of([*marks.T]).first]
 
 
@@ -118,19 +119,20 @@ def first_rows(
     entropy: SystemEntropy = SYSTEM,
     rule: BinRule | None = None,
 ) -> CountedRows:
-    """Count the first rows of all persons. `n_rows` is the number of persons times the largest number of rows of a person.
+    """Count the first rows of all persons. The `n_rows` of the result is the number of persons times the largest number of rows
+    of a person.
 
     Parameters
     ----------
     rows : batches with the columns of the schema and the columns of `unit`.
-    unit : how rows belong to persons. The unit must have a key. Rows without a key are left out.
-    entropy : source of the coins that order rows of a person with equal order columns. For private files, the source must be
-        the operating system.
-    rule : the rule that gives each text its bin; None for the bins of the schema.
+    unit : how rows are assigned to persons. The unit must have a key. Rows that have no key are excluded.
+    entropy : the source of the coins, which order the rows of a person that are equal in the columns of the order. For private
+        files, it must be the operating system.
+    rule : the rule that assigns a bin to each text; None for the bins of the schema.
 
     Raises
     ------
-    InputError : as in `count_batches`; when no row has a key.
+    InputError : as in `count_batches`, and also if no row has a key.
     """
     if unit.key is None:
         raise ValueError("without a key, the rows of a person are unknown")
@@ -156,16 +158,16 @@ def first_rows(
 
 
 class Persons:
-    """The digests of all persons, and the first rows of each person so far.
+    """Collects the digests of all persons, and the first rows of each person among the rows that were added so far.
 
-    A row that comes after k other rows of the same person is not among the first k rows. From time to time, such rows are
-    discarded. So memory grows with the number of persons, not with the number of rows.
+    A row that comes after k other rows of the same person cannot be among the first k rows. Such rows are discarded from time
+    to time, so memory grows with the number of persons and not with the number of rows.
 
     Parameters
     ----------
-    rule : the rule that gives each text its bin.
-    most : largest number k of rows of each person.
-    n_orders : number of columns that order the rows.
+    rule : the rule that assigns a bin to each text.
+    most : k, the largest number of rows of each person.
+    n_orders : the number of columns by which the rows are sorted.
     """
 
     def __init__(self, rule: BinRule, most: int, n_orders: int):
@@ -179,11 +181,11 @@ class Persons:
     def add(
         self, read: int, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]
     ) -> None:
-        """Add rows.
+        """Add rows of a file.
 
         Parameters
         ----------
-        read : number of rows that were read, with or without a key.
+        read : the number of rows that were read, with or without a key.
         marks : (n, 2) digests of all rows with a key, kept or not.
         of_rows, order, bins : for the kept rows: digests, sort keys with the coin last, and the bins of each column.
         """
@@ -206,7 +208,7 @@ class Persons:
         return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Discard all rows except the first rows of each person."""
+        """Discard all rows except the first k rows of each person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
@@ -227,11 +229,11 @@ WORDS = 3
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Return a function that takes texts and returns the sort keys of their rows. Each sort key depends only on the text of its
-    own row.
+    """Return a function that computes sort keys. It takes the texts of a column, and returns the sort keys of the rows. The
+    sort key of a row depends only on the text of this row.
 
-    Dates are ordered by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows without a value come
-    last. Dates such as 2020-01-31, with or without a time, are ordered as texts.
+    Dates are sorted by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows that have no value come
+    last. Dates such as 2020-01-31, with or without a time, are sorted as texts.
     """
     missing = frozenset(policy.missing_values)
 
@@ -257,7 +259,7 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """Return 16 bytes for each number, so that the order of these bytes is the order of the numbers."""
+    """Encode a number in 16 bytes, so that the encoded numbers are sorted in the same order as the numbers."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are the same number
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
@@ -273,8 +275,8 @@ def _of_number(number: float) -> bytes:
 def keys_in_two_ways(
     sources: Iterable[Source], schema: Schema, policy: InputTable, name: str, missing_keys: Sequence[str] = ()
 ) -> tuple[int, int, int]:
-    """Return three numbers: how many keys these files write in more than one way, how many keys equal another key as numbers,
-    and how many keys there are.
+    """Return three numbers: how many keys the files write in more than one way, how many keys are the same number as another
+    key, and how many keys there are.
     """
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret, missing_keys=missing_keys), marker(policy, secret, lambda key, written: written)

@@ -1,7 +1,8 @@
-"""Recognise a private table by its first bytes, check its header, and read it in batches, for every format.
+"""Read a private table of any format in batches. The format is recognised by the first bytes of the file, and the header is
+checked.
 
-All values are converted to texts, so a table gives the same result in every format. For example, a whole number becomes "3",
-any other number its shortest text, a date 1990-04-01, and a boolean "True" or "False".
+All values are converted to texts, so the result does not depend on the format of the file. For example, a whole number becomes
+"3", a date "1990-04-01", and a boolean "True" or "False". Other numbers become the shortest text that represents them.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def batches(
 
     Raises
     ------
-    InputError : when the file cannot be read, when its header does not fit, or when a row has more or fewer fields than the
-        header. Messages quote names from the header, but never the content of a row. The caller adds the name of the file.
+    InputError : if the file cannot be read, if its header does not have the needed columns, or if a row has more or fewer
+        fields than the header. Messages quote names from the header, but never the content of a row. The caller adds the name
+        of the file.
     """
     source = Source.of(source)
     needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
@@ -77,11 +79,11 @@ def batches(
 
 
 def check_one_record_type(policy: InputTable) -> None:
-    """Check that a table of several files has no record types, because each file would have its own record types.
+    """Check that a table in several files has no record types. Record types are supported only for a single hierarchical file.
 
     Raises
     ------
-    InputError : when the table has record types.
+    InputError : if the specification states record types.
     """
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
         raise InputError(
@@ -91,7 +93,7 @@ def check_one_record_type(policy: InputTable) -> None:
 
 
 def file_batches(file: Path, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
-    """Yield the batches of one file in order.
+    """Yield the batches of one file, in order.
 
     Raises
     ------
@@ -116,13 +118,13 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. If the library raises any error, raise an error with one fixed message instead.
+    """Yield the batches that a library reads. Replace any error of the library by an error with a fixed message.
 
-    A library fails in many ways on a damaged file, and the message of the library may quote a value.
+    A library can fail in many ways on a damaged file, and its messages may quote a value.
 
     Raises
     ------
-    InputError : when the library fails.
+    InputError : if the library fails.
     """
     try:
         yield from read
@@ -145,7 +147,7 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
     Raises
     ------
-    InputError : when the file is not a CSV file.
+    InputError : if the file is not a CSV file.
     """
     if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))
@@ -157,12 +159,12 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
 
 def start_of(file: Path) -> bytes:
-    """Return the first bytes of the file, at least one byte. The function opens only regular files, because a pipe may never
-    answer.
+    """Return the first bytes of the file: at least one byte. Only regular files are opened, because reading from a pipe may
+    never end.
 
     Raises
     ------
-    InputError : when the file is empty or cannot be opened.
+    InputError : if the file is empty or cannot be opened.
     """
     start = b""
     try:

@@ -1,13 +1,14 @@
-"""Read record numbers, check them, find the piece of the register to which each row belongs, and count the rows of one piece.
+"""Read and check record numbers. They determine to which part (piece) of a split register each row belongs. Also count the rows
+of one piece.
 
-The piece of a number depends only on the number and the secret key (`SplitKey`), and is the same in every year. 12, 12.0 and
-1.2e+01 are the same number in every file (`key_text`). Spaces around a number are ignored.
+The piece to which a record number belongs depends only on the number and the secret key (`SplitKey`), so it is the same in
+every year. 12, 12.0 and 1.2e+01 are the same number in every file (see `key_text`). Spaces around a number are ignored.
 
 Privacy
 -------
-A record number is public and stays with its record, so the guarantee does not protect it. Whether numbers are missing, repeated
-or changed depends on the numbers alone. Whether a file can be read at all may depend on any value of a row, so a release reads
-the numbers after the charge, with its rows. No message contains a record number.
+A record number is public and never changes, so the guarantee does not protect it. Whether numbers are missing, repeated or
+changed depends only on the numbers. Whether a file can be read at all may depend on any value of a row. So a release reads the
+numbers together with the rows, after the budget was charged. No message contains a record number.
 """
 
 from __future__ import annotations
@@ -47,31 +48,31 @@ _OTHERS = 0o077  # Permission bits of other users
 
 @dataclass(frozen=True)
 class SplitKey:
-    """A secret of 256 bits, drawn by `privacy.noise.secret_bytes`. Its repr shows no part of the secret."""
+    """The secret key of a split: 256 bits, drawn by `privacy.noise.secret_bytes`. The repr does not show any part of it."""
 
     secret: bytes = field(repr=False)
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 that identifies the key without revealing it."""
+        """Return the SHA-256 digest of the key. It identifies the key without revealing it."""
         return hashlib.sha256(b"synthrelease split key\0" + self.secret).hexdigest()
 
     def mark(self, number: str) -> bytes:
-        """Return 32 bytes for a record number: an HMAC-SHA256, which looks random to anybody without the key."""
+        """Return the HMAC-SHA256 of a record number (32 bytes). It looks random to anyone who does not have the key."""
         return hmac.digest(self.secret, number.encode("utf-8", "surrogatepass"), "sha256")
 
 
 def key_beside(ledger: Path) -> Path:
-    """Return the default path of a ledger's key: `<ledger>.key`."""
+    """Return the default path of the key that belongs to a ledger: `<ledger>.key`."""
     return ledger.with_name(ledger.name + ".key")
 
 
 def write_key(path: Path, key: SplitKey) -> None:
-    """Write a key into a new file that only its owner can read, and wait until it is on the disk.
+    """Write a key to a new file that only its owner can read. Return when the file is safely on the disk.
 
     Raises
     ------
-    OutputError : when the file exists, or cannot be written.
+    OutputError : if the file exists already, or cannot be written.
     """
     problem = ""
     try:
@@ -88,12 +89,12 @@ def write_key(path: Path, key: SplitKey) -> None:
 
 
 def read_key(path: Path) -> SplitKey:
-    """Return the key in a file. No error message quotes the content of the file.
+    """Read a key from a file. No error message quotes the content of the file.
 
     Raises
     ------
-    InputError : when the file does not exist, when the file has no key, or when other users have permissions on the file (not
-        checked on Windows).
+    InputError : if the file does not exist or contains no key, or if other users have permissions for it (not checked on
+        Windows).
     """
     content, problem = "", "There is no such file of a secret key"
     try:
@@ -121,10 +122,10 @@ _USUAL = InputTable()
 
 @dataclass(frozen=True, kw_only=True)
 class PieceOfRegister:
-    """The information with which a release reads its piece: the key, the piece, and the digest of the record numbers at the
-    split.
+    """What a release needs to read its piece of a split register: the key, the piece, and the digest of the record numbers when
+    the register was split.
 
-    `as_written` is for a register that version 1.0.0 split, if some of its numbers are not in their normal form.
+    `as_written` is true for a register that was split with version 1.0.0, if some of its numbers are not in their normal form.
     """
 
     key: SplitKey
@@ -133,27 +134,29 @@ class PieceOfRegister:
     as_written: bool = False
 
     def numbers(self, policy: InputTable) -> RecordNumbers:
-        """Return an empty set of record numbers for a file that is read with this policy."""
+        """Return an empty set of record numbers, to which the numbers of a file can be added. The file is read with this
+        policy.
+        """
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
     @property
     def of_first_version(self) -> PieceOfRegister:
-        """Return the piece for a register that version 1.0.0 split. Numbers are compared as they are written."""
+        """Return the same piece for a register that was split with version 1.0.0. Numbers are compared as they are written."""
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
-        """Return whether the record numbers equal the record numbers at the split."""
+        """Return whether the record numbers are the same as when the register was split."""
         try:
             return numbers.digest() == self.register
         except InputError:
             return False
 
     def check(self, numbers: RecordNumbers) -> None:
-        """Check that the record numbers equal the record numbers at the split.
+        """Check that the record numbers are the same as when the register was split.
 
         Raises
         ------
-        InputError : when the numbers differ.
+        InputError : if the numbers differ.
         """
         if numbers.digest() != self.register:
             raise InputError(
@@ -164,12 +167,12 @@ class PieceOfRegister:
 
 
 class RecordNumbers:
-    """The record numbers of a register, added in batches. The numbers take 16 bytes of memory for each row.
+    """Collects the record numbers of a register, which are added in batches. They need 16 bytes of memory for each row.
 
     Parameters
     ----------
-    policy : the rules for reading the file: its decimal mark, and the texts that mean that there is no number.
-    as_written : whether 12 and 12.0 are two numbers, as in version 1.0.0.
+    policy : how the file is read: its decimal mark, and the texts that mean that a row has no number.
+    as_written : whether 12 and 12.0 are different numbers, as in version 1.0.0.
     """
 
     def __init__(self, key: SplitKey, by: str, of: int, policy: InputTable = _USUAL, *, as_written: bool = False):
@@ -178,11 +181,12 @@ class RecordNumbers:
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
-        """Add the numbers of some rows. Return the (n_rows,) piece of each row, from 1 to `of`.
+        """Add the record numbers of some rows. Return the (n_rows,) pieces to which the rows belong, from 1 to the number of
+        pieces.
 
         Raises
         ------
-        InputError : when a row has no number.
+        InputError : if a row has no number.
         """
         used = np.bincount(texts.codes, minlength=len(texts.texts)).astype(bool)
         piece, marks = np.zeros(len(used), dtype=np.int64), np.zeros((len(used), 2), dtype=np.uint64)
@@ -200,12 +204,12 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Return a digest of the set of numbers, made with the key. The digest does not depend on the order of rows. Two
+        """Return a digest of the set of numbers. It is computed with the key, and does not depend on the order of the rows. Two
         different sets have the same digest with a probability of 2^-256.
 
         Raises
         ------
-        InputError : when a number occurs twice, or there are no numbers.
+        InputError : if a number occurs twice, or if there are no numbers.
         """
         if not self.n_rows:
             raise InputError("The file has no rows after the header.")
@@ -220,12 +224,12 @@ class RecordNumbers:
 def read_numbers(
     source: str | Path | Source, schema: Schema, policy: InputTable, rule: SplitRule, key: SplitKey, *, as_written: bool = False
 ) -> RecordNumbers:
-    """Return the record numbers of a private file. No other column is read.
+    """Read the record numbers of a private file. No other column is read.
 
     Raises
     ------
-    InputError : when the file cannot be read, has no column of record numbers, or a row has no number. The caller adds the name
-        of the file.
+    InputError : if the file cannot be read, if it has no column of record numbers, or if a row has no number. The caller adds
+        the name of the file.
     """
     source = Source.of(source)
     numbers = RecordNumbers(key, rule.by, rule.of, policy, as_written=as_written)
@@ -239,14 +243,14 @@ def read_numbers(
 
 
 def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
-    """Return the counts of one piece. `n_rows` is the public number of rows of the whole file.
+    """Count the rows of one piece of a register. The `n_rows` of the result is the public number of rows of the whole file.
 
-    Values in the rows of other pieces have no effect.
+    The values in the rows of other pieces have no effect.
 
     Raises
     ------
-    InputError : as in `count_batches`; when numbers are missing, repeated, or different from the numbers at the split; when a
-        file was changed during the reading.
+    InputError : as in `count_batches`, and also if record numbers are missing, repeated, or not the same as when the register
+        was split, or if a file was changed while it was read.
     """
 
     def counted(piece: PieceOfRegister) -> tuple[CountedRows, RecordNumbers]:

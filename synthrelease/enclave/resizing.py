@@ -1,10 +1,11 @@
-"""Give a release a public number of rows (resizing), so that the guarantee also protects whether the rules keep a record.
+"""Draw a public number of rows for a release (resizing). Then the guarantee also protects whether the rules keep or exclude a
+record.
 
-The rules keep K of the N rows of a file; N is public, but K is not. A release uses a public number m of rows: a uniformly
-random subset of m kept rows. If fewer rows are kept, the release uses all of them, and further rows from a fixed public
-sequence. Suppose an output is differentially private for replacing one of the m rows. At the same cost, it is then
-differentially private for replacing one row of the file, kept or not (theory 1.7, resizing). The reason is that the tables
-drawn from two such files can be coupled so that they differ in at most one row.
+The rules keep K of the N rows of a file. N is public, but K is private. A release uses a public number m of rows: a uniformly
+random subset of m kept rows. If fewer than m rows are kept, the release uses all of them, and fills up the table with rows from
+a fixed public sequence. Suppose an output is differentially private for replacing one of the m rows. At the same cost, it is
+then differentially private for replacing one row of the file, kept or not (theory 1.7, resizing). The reason is that the tables
+drawn from two neighbouring files can be coupled so that they differ in at most one row.
 """
 
 from __future__ import annotations
@@ -22,24 +23,25 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """Make the table that a release uses from the kept rows of a file. Call this function once, before everything else.
+    """Build the table for a release from the rows of a file that the rules keep. Call this function once, before any other use
+    of the rows.
 
     Parameters
     ----------
-    raw : the plausibility rules for rows of the file. The rows of the public sequence obey these rules.
-    planned : the charges before the loop, including the charge of the rule.
+    raw : the plausibility rules for rows of the file. The rows of the public sequence satisfy these rules.
+    planned : the charges that are planned before the selection starts, including the charge of `rule`.
 
     Raises
     ------
-    InputError : when a stated number exceeds the public number of rows in the file, or a published number is 0.
+    InputError : if a stated number exceeds the public number of rows in the file, or if a published number is 0.
 
     Privacy
     -------
     "counted" is epsilon-DP for the number. Neighbours replace one row of the file, which changes the number of kept rows by at
     most 1, so the sensitivity is 1. Clamping to [1, N] and the margin are post-processing. The subset is drawn with the secret
     entropy of the operating system and never shown; by the resizing theorem, every later guarantee also holds for the file.
-    "stated" and "whole" cost nothing: the number is public. "exact" publishes the number of kept rows. Every later guarantee
-    then compares only files with the same number of kept rows, in which one kept row is replaced by another row.
+    "stated" and "whole" cost nothing, because the number is public. "exact" publishes the number of kept rows. Every later
+    guarantee then compares only files with the same number of kept rows, in which one kept row is replaced by another row.
     """
     rows = rows.with_plan(planned)
     if rule.way in ("exact", "whole"):

@@ -1,9 +1,10 @@
-"""Read the files of Stata, SAS and SPSS in batches, with their values as texts. Needs pyreadstat, the extra `formats`.
+"""Read the files of Stata, SAS and SPSS in batches, and convert their values to texts. This needs pyreadstat, which is in the
+extra `formats`.
 
 The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
-value of SPSS arrives as its code. The texts of special missing values are .a to .z for Stata, and .A to .Z for SAS. So the
-public setting `missing_values` decides how these values are treated. A system-missing value is a null. A date arrives as
-1990-04-01 in every display format.
+value of SPSS is read as its code. Special missing values are read as .a to .z for Stata, and as .A to .Z for SAS. So the public
+setting `missing_values` determines how these values are treated. A system-missing value is read as null. A date is read as
+1990-04-01, whatever its display format is.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of the file, with at most `most_rows` rows each, or fewer if the file declares wide columns.
+    """Yield the batches of the file, with at most `most_rows` rows each. If the file declares wide columns, the batches have
+    fewer rows.
 
     Parameters
     ----------
-    encoding : encoding of texts in a file that does not state it, if it is not "utf-8".
+    encoding : the encoding of texts in a file that does not state it, unless this setting is "utf-8".
 
     Raises
     ------
-    InputError : when the library is missing, or the file cannot be read or lacks a column.
+    InputError : if the library is missing, if the file cannot be read, or if it does not have a needed column.
     """
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     check_header(list(facts.column_names), needed)
@@ -74,7 +76,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
 
 
 def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], list[str | None]] | None:
-    """Return a function that converts the numbers of a column to texts; None for a column of texts."""
+    """Return a function that converts the numbers of a column to texts, or None for a column of texts."""
     kind, shown = facts.readstat_variable_types[name], facts.original_variable_types[name] or ""
     if kind == "string":
         return None
@@ -90,7 +92,7 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
 
 
 def dates_of(package: Package, facts: Any) -> list[str]:
-    """Return the names of the columns with a format that shows numbers as dates, with or without a time."""
+    """Return the names of the columns whose display format shows numbers as dates, with or without a time."""
     shown = {name: facts.original_variable_types[name] or "" for name in facts.column_names}
     numbers = [name for name in shown if facts.readstat_variable_types[name] != "string"]
     return [name for name in numbers if re.fullmatch(f"({package.dates})|({package.moments})", shown[name])]
@@ -114,11 +116,11 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Return a column as texts. `write` converts the numbers, texts stay unchanged, and a missing value becomes a point with
-    its letter.
+    """Convert a column to texts. `write` converts the numbers, and texts stay unchanged. A special missing value becomes a
+    point with its letter, such as ".a".
 
-    Objects that are equal in Python get the same text here. A string equals only an identical string, and equal numbers are the
-    same 64-bit number before they are written.
+    Objects that are equal in Python get the same text. This is safe, because a string equals only an identical string, and
+    equal numbers are the same 64-bit number.
     """
     import pyarrow as pa
 

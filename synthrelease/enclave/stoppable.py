@@ -1,7 +1,8 @@
 """Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
-While a library computes in C, Python cannot run the handler of a signal, and a view may compute forever. So the main thread
-waits in Python, and asks the library to stop by the library's own method. The other thread reads the next batch in advance.
+While a library runs C code, Python cannot run signal handlers, and computing a view of a database may never end. So another
+thread calls the library. The main thread waits in Python, and uses the library's own method to stop it. The other thread reads
+the next batch in advance.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _TICK = 0.2
 
 
 def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
-    """Yield the batches (or other parts) of `read`, which runs in another thread.
+    """Run `read` in another thread, and yield its batches (or other parts).
 
     Parameters
     ----------
-    unopened, broken : messages for a failure before and after the first batch. Messages of a library are not shown, because
-        they may quote a value.
+    unopened, broken : the messages for a failure before and after the first batch. The library's own messages are not shown,
+        because they may quote a value.
 
     Raises
     ------
-    InputError : as in `read`; when no batch came for `BATCH_SECONDS` seconds.
+    InputError : as in `read`, and also if no batch was read for `BATCH_SECONDS` seconds.
     """
     stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is an error message, None is the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
@@ -59,8 +60,8 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Pass batches to the main thread until the end or until a stop is requested. Errors are passed on without their
-    content.
+    """Pass batches to the main thread, until the end or until a stop is requested. Errors are passed on without their
+    messages.
     """
     last: str | None = None
     try:

@@ -1,8 +1,8 @@
-"""Represent a batch of a private file, in every format, as columns of texts.
+"""Represent a batch of rows of a private file as columns of texts, for every file format.
 
-**Contract of a reader** (theory 1.8, reading row by row): the texts of a row are a function of that row alone, given the public
-facts about the file: its format, the names and declared types of its columns, and the specification. Then the counts of a table
-are the sum of the counts of its single rows, which theorem 1.7 requires. So
+**Contract of a reader** (theory 1.8, reading row by row): the texts of a row depend only on this row and on public facts: the
+format of the file, the names and declared types of its columns, and the specification. Then the counts of a table are the sum
+of the counts of its single rows, as theorem 1.7 requires. So
 
 - each value is converted to its text before values are compared. The reason is that values that are equal in Python, a library
   or a database may have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins
@@ -59,33 +59,35 @@ def whole_text(number: int) -> str:
 
 
 def float_text(number: float) -> str | None:
-    """Return the text of a Python float (64 bits); None for NaN."""
+    """Return the text of a Python float (64 bits), or None for NaN."""
     if math.isfinite(number):
         return str(int(number)) if number.is_integer() else _plain(Decimal(float.__repr__(number)))
     return None if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def decimal_text(written: str) -> str | None:
-    """Return the text of a decimal number that Python or PostgreSQL writes, such as 1.50 or 1E+2; None for NaN."""
+    """Return the normal text of a decimal number that was written by Python or PostgreSQL, such as 1.50 or 1E+2. Return None
+    for NaN.
+    """
     number = Decimal(written)
     return _plain(number) if number.is_finite() else None if number.is_nan() else "-inf" if number < 0 else "inf"
 
 
 def float_texts(numbers: np.ndarray) -> list[str | None]:
-    """Return the texts of floats of any precision."""
+    """Return the texts of floating-point numbers of any precision."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
     return [_plain(Decimal(str(number))) if math.isfinite(number) else float_text(float(number)) for number in numbers]
 
 
 def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
-    """Return the canonical text of a key. This text does not depend on the program that wrote the file.
+    """Return the canonical text of a key, which does not depend on the program that wrote the file.
 
     Parameters
     ----------
     text : the key as written. Spaces around the text are ignored.
     decimal : the decimal mark in text files.
-    typed : whether the file stores the value as a number. The text of a stored number has a decimal point, even if the decimal
+    typed : whether the file stores the value as a number. The text of such a number has a decimal point, even if the decimal
         mark is a comma.
 
     Returns
@@ -97,10 +99,10 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
     Notes
     -----
-    The result depends on this text alone, not on other keys of the file (theory 1.8, reading row by row). Applied to its own
-    result, the function returns it unchanged. In doubtful cases, keys with the same value are joined, because a person with two
-    keys would have half the protection. Two persons with one key only lose rows, and `check --data` counts such keys (theory
-    1.9, first rows of a person).
+    The result depends only on this text, not on other keys of the file (theory 1.8, reading row by row). Applying the function
+    to its result does not change it. In doubtful cases, keys with the same value count as the same key, because a person with
+    two keys would have half the protection. If two persons share a key, some of their rows are lost, but they are still
+    protected. `check --data` counts such keys (theory 1.9, first rows of a person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point, the text is a whole number or a code
@@ -116,13 +118,13 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return, as text, the number that a key denotes: 7 for 007. Return the key itself if it is not a number."""
+    """Return the number that a key represents, as text: 7 for 007. If the key is not a number, return the key unchanged."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
 
 def _plain(number: Decimal) -> str:
-    """Return a number without exponent, unnecessary zeros and plus sign."""
+    """Return the text of a number without exponent, unnecessary zeros or plus sign."""
     if not number:
         return "0"
     if not -_MOST_PLACES <= number.adjusted() < _MOST_PLACES:
@@ -135,16 +137,17 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """A column of a batch: its distinct texts, and for each row the index of its text. The column is private, and the repr does
-    not show its texts.
+    """A column of a batch, as its texts and, for each row, the index of its text. The column is private, and the repr does not
+    show its texts.
 
     Attributes
     ----------
-    texts : (n_texts,) strings; None for a null, including the system-missing value of SPSS. Some strings may occur twice, or in
-        no row.
-    codes : (n_rows,) index into `texts` of each row, integers of any type.
-    typed : (n_texts,) whether the file stores the value of a text as a number, a date or another type. If the column has one
-        type, this is a single value. For a CSV file it is False, because the specification states how the file writes numbers.
+    texts : (n_texts,) strings; None for a null, including the system-missing value of SPSS. A string may be listed twice, or
+        may be the text of no row.
+    codes : (n_rows,) for each row, the index of its text in `texts`; integers of any type.
+    typed : (n_texts,) for each text, whether the file stores the value as a number, a date or another type that is not text. It
+        is a single boolean if all values of the column have the same type. For a CSV file it is False, because the
+        specification states how the file writes numbers.
     """
 
     texts: Sequence[str | None]
@@ -153,8 +156,8 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Return the texts of some rows. Only identical texts are joined, so the text of a row does not depend on other
-        rows.
+        """Make a column from the text of each row. Only identical texts share an entry, so the text of a row does not depend on
+        other rows.
         """
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
@@ -162,16 +165,16 @@ class Texts:
 
 
 class LazyTexts(Sequence[str | None]):
-    """Texts that a library stores. They become Python strings only when they are needed."""
+    """Texts that are stored by a library. They are converted to Python strings only when they are needed."""
 
     @abstractmethod
     def made(self) -> list[str | None]:
-        """Return all texts."""
+        """Convert all texts to Python strings."""
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_texts,) float64 numbers, and an (n_texts,) mask. Where the mask is True, the number equals the result of
-        `float` for the text, read with this decimal mark. Where the mask is False, the text may still be a number.
+        """Convert the texts to numbers, with this decimal mark. Return (n_texts,) float64 numbers and an (n_texts,) mask. Where
+        the mask is True, the number equals the result of `float`. Where it is False, the text may still be a number.
         """
 
     @cached_property
@@ -200,7 +203,7 @@ Text = TypeVar("Text")
 
 
 class Numbered(dict[Text, int]):
-    """A map from texts to numbers, in the order in which the texts first occurred."""
+    """Numbers texts in the order in which they first occur."""
 
     def __missing__(self, text: Text) -> int:
         number = self[text] = len(self)
@@ -208,13 +211,14 @@ class Numbered(dict[Text, int]):
 
 
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
-    """Check that a header has every needed column once.
+    """Check that a header contains every needed column exactly once.
 
-    A file without a header begins with the row of a person. So messages show only names that are certainly column names.
+    If a file has no header, its first line is the row of a person. So messages show only names that are certainly names of
+    columns.
 
     Raises
     ------
-    InputError : when a needed column is missing or occurs twice.
+    InputError : if a needed column is missing or occurs twice.
     """
     for name in needed:
         if header.count(name) > 1:

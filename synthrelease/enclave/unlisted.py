@@ -1,13 +1,14 @@
-"""Count the texts of columns without a list of categories. As in `door`, only `spend` gives access to the counts.
+"""Count how often each text occurs in columns that have no list of categories. As in `door`, only `spend` gives access to the
+counts.
 
-Before a text is counted, spaces around it are removed, the text is cut after 100 characters, and a number gets one form (12 for
-12.0). So the counted text is a function of its row alone (theory 1.8, reading row by row). Every text is counted. If the number
-of texts were limited, one row could displace the texts of other rows (theory 9.20, values without a public list). The memory
-grows with the number of rows or, if there is a key, with the number of persons. Before the charge, the program compares the
-memory for the stated number of rows or persons with the memory of the machine.
+Before a text is counted, spaces around it are removed, it is cut after 100 characters, and a number is written in one form (12
+for 12.0). So the counted text depends only on its row (theory 1.8, reading row by row). Every text is counted. If the number of
+texts were limited, one row could displace the texts of other rows (theory 9.20, values without a public list). The memory grows
+with the number of rows or, if there is a key, with the number of persons. Before the budget is charged, the program checks that
+the machine has enough memory for the stated number of rows or persons.
 
-With a key, the texts of the first row of each person are counted (theory 1.9, first rows of a person). Until these rows are
-known, texts are replaced by numbers, in the order of the file. Counts and outputs do not depend on this order.
+With a key, the texts in the first row of each person are counted (theory 1.9, first rows of a person). While the file is read,
+each text is represented by a number, in the order in which texts first occur. Counts and outputs do not depend on this order.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ LONGEST = 100
 
 
 class PrivateTexts:
-    """The number of rows with each text, by column. The empty string stands for a missing value. Only a planned charge gives
-    access to these counts.
+    """The number of rows that have each text, for each column. The empty string represents a missing value. The counts can be
+    read only by spending a planned charge.
     """
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
@@ -60,7 +61,7 @@ class PrivateTexts:
 
 
 class _Numbered(BinRule):
-    """A rule that gives each new text of a column the next number as its bin."""
+    """A rule that assigns the next number, as the bin, to each new text of a column."""
 
     def __init__(self, columns: Mapping[str, Collection[str]], policy: InputTable):
         super().__init__(Schema(columns=()), policy)
@@ -87,17 +88,17 @@ class _Numbered(BinRule):
 def count_texts(
     data: Source, columns: Mapping[str, Collection[str]], policy: InputTable, planned: Sequence[Charge], unit: UnitTable
 ) -> PrivateTexts:
-    """Read these columns once and count their texts.
+    """Read columns of a private table once, and count how often each text occurs.
 
     Parameters
     ----------
-    columns : the columns to read. For each column, the texts that stand for a missing value in addition to the texts of the
-        policy.
-    unit : how rows belong to persons. With a key, the first rows of each person are counted.
+    columns : the columns to read. For each column, the texts that mean a missing value, in addition to those of the policy.
+    unit : how rows are assigned to persons. With a key, only the first rows of each person are counted.
 
     Raises
     ------
-    InputError : as in `reading.batches`, with the name of the file and no cause that saw a value.
+    InputError : as in `reading.batches`. The message contains the name of the file, and the error has no cause that saw a
+        value.
     """
     problem, counted, rule = "", dict[str, Counter[str]](), _Numbered(columns, policy)
     key, nothing = [] if unit.key is None else [unit.key, *unit.order], Schema(columns=())
@@ -120,7 +121,7 @@ def count_texts(
 
 
 def normal_form(text: str | None, policy: InputTable, missing: Collection[str] = ()) -> str:
-    """Return the form in which a text is counted; "" for a missing value."""
+    """Return the form in which a text is counted, or "" for a missing value."""
     stripped = "" if text is None else text.strip()
     if stripped in policy.missing_values or stripped in missing:
         return ""

@@ -1,15 +1,19 @@
-"""Find the atomic bin of each value in the private file. The public rules look at this value alone.
+"""Determine the atomic bin of each value in a private file. The public rules depend only on this value.
 
-Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. A text
-that is not found is looked up again as a number: trailing zeros of a fraction are removed from the text and from the texts in
-the list. So 12.0 (as pandas writes 12 in a column with missing values), 12.00 and 12 are the same. Other equal pairs are 1.50
-and 1.5, .5 and 0.5, -0 and 0. But 012 and +12 are different. So a number matches the same entry of the specification, whether
-the file stores numbers as texts or as numbers (`texts.LazyTexts.numbers`). A text that the specification lists as a category or
-code is this category, even if [input] lists it as a missing value. A text that is a missing value is not a number or a date. If
-only the first characters of a text are its code, the whole text decides whether the value is missing. Integers may be written
-12, 12.0, +12 or 1e+05 (as R does). 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma,
-numbers are written 12,0, and 1.5 is no number. `data.dates` reads dates as written and ignores the time zone. The random group
-of a cluster is computed from a public digest of its text. So, like every bin, it is a function of the row alone.
+Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. If a
+text is not found, it is looked up again as a number: trailing zeros of a fraction are removed from the text and from the listed
+texts. So 12.0 (which pandas writes for 12 in a column with missing values), 12.00 and 12 are the same. So are 1.50 and 1.5, .5
+and 0.5, and -0 and 0. But 012 and +12 are different from 12. So a number matches the same entry of the specification, whether
+the file stores it as a text or as a number (see `texts.LazyTexts.numbers`).
+
+If the specification lists a text as a category or code, it has this meaning, even if [input] lists it as a missing value. A
+text that means a missing value is not read as a number or a date. If only the first characters of a text are its code, the
+whole text determines whether the value is missing.
+
+Integers may be written 12, 12.0, +12 or 1e+05 (as R does). 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With
+a decimal comma, numbers are written 12,0, and 1.5 is not a number. `data.dates` reads dates as written and ignores the time
+zone. The random group of a cluster is computed from a public digest of its text. So, like every bin, it depends only on the
+row.
 """
 
 from __future__ import annotations
@@ -35,23 +39,25 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of a column in the rows of a batch. The values are private, and the repr does not show them.
+    """The bins of the rows of a batch in one column. They are private, and the repr does not show them.
 
     Attributes
     ----------
-    of_text : (n_texts,) int64 atomic bin of each text; MISSING, OUTSIDE or WRONG for a text without a bin.
-    codes : (n_rows,) index of the text of each row. Some strings may be in no row.
+    of_text : (n_texts,) int64, the atomic bin of each text, or MISSING, OUTSIDE or WRONG if a text has no bin.
+    codes : (n_rows,) for each row, the index of its text. Some texts may occur in no row.
     """
 
     of_text: np.ndarray
     codes: np.ndarray
 
     def rows(self) -> np.ndarray:
-        """Return the (n_rows,) bin of each row."""
+        """Return the (n_rows,) bins of the rows."""
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
-        """Return the number of rows by kind: MISSING, OUTSIDE and WRONG. Kinds without rows are left out."""
+        """Return the number of rows of each kind that has no bin: MISSING, OUTSIDE and WRONG. Kinds that do not occur are left
+        out.
+        """
         if self.of_text.min(initial=0) >= 0:
             return {}
         rows = self.rows()
@@ -60,12 +66,12 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """A cache of the bins of a column's texts. The rule is evaluated once for each text, not once for each batch.
+    """Caches the bins of a column's texts, so that the rule is evaluated once for each text and not again in each batch.
 
     Parameters
     ----------
-    rule : function that takes a text and returns its bin. The bin depends on this text alone, so the cache has no effect on
-        results.
+    rule : a function that takes a text and returns its bin. The bin depends only on this text, so the cache does not change any
+        result.
     """
 
     MOST = 2**17
@@ -84,7 +90,7 @@ class Known(dict[str | None, int]):
         return meaning
 
     def of(self, texts: Sequence[str | None]) -> np.ndarray:
-        """Return the (n_texts,) int64 bin of each text."""
+        """Return the (n_texts,) int64 bins of the texts."""
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
@@ -93,12 +99,12 @@ MANY = 500
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Return the atomic bins of a column, from columns of the file.
+    """Compute the atomic bins of a column of the schema from the columns of the file.
 
     Parameters
     ----------
-    known : cached bins of the texts of this column, by their decimal mark. The cache is filled here, and is empty before the
-        first batch.
+    known : the cached bins of the texts of this column, by decimal mark. Pass an empty dict for the first batch. This function
+        adds to it.
     """
     cells = columns[column.source]
     if column.minus is not None:
@@ -120,10 +126,11 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """Return the (n_texts,) bins of texts, with plain numbers read all at once. Each bin equals the bin of the rule.
+    """Return the (n_texts,) bins of texts. Plain numbers are converted all at once. The results are the same as those of the
+    rule.
 
-    A text that is a number may still mean a missing value, even if it differs from the listed missing value in spaces or
-    trailing zeros. In this case the two are equal as numbers. The rule decides about all such texts.
+    A number may mean a missing value, even if its text differs from the listed text in spaces or trailing zeros. In this case
+    the two are equal as numbers. For all such texts, the rule is evaluated.
     """
     numbers, plain = texts.numbers(decimal)
     plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))
@@ -144,10 +151,10 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Return the bins of the numbers of days, or completed years, between the dates of two columns.
+    """Compute the number of days, or of completed years, between the dates in two columns, and return the bins.
 
-    The number is missing if either date is missing. If a text is not a date, the number is WRONG, even if the other text is a
-    date or missing.
+    The number is missing if either date is missing. If either text is not a date, the result is WRONG, even if the other date
+    is missing.
     """
     for side, dates in (("ends", column.dates), ("starts", column.minus_dates)):
         if side not in known:
@@ -164,7 +171,7 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
 
 
 def _ordinal_of_text(dates: DateFormat | None, column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """Return a function that reads a text and returns the positive number of the day, or MISSING or WRONG."""
+    """Return a function that takes the text of a date. It returns the day number (a positive integer), MISSING or WRONG."""
     missing = _Listed({}, _missing_texts(column, policy), MISSING, ".")
 
     def ordinal_of(text: str | None) -> int:
@@ -181,13 +188,13 @@ def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
 
 
 class _Listed:
-    """The meanings of texts in the specification. The text is looked up as written, then without spaces, then as a number. If
-    several entries are equal as numbers, the first entry counts.
+    """Looks up the meaning of texts that the specification lists. A text is looked up as written, then without spaces, then as
+    a number. If several entries are equal as numbers, the first entry counts.
 
     Parameters
     ----------
-    values, missing : texts with their bins, and texts of missing values. A text in `missing` means `absent`, unless it is also
-        in `values`.
+    values, missing : the bins of the listed texts, and the texts that mean a missing value. A text in `missing` has the meaning
+        `absent`, unless it is also in `values`.
     decimal : the decimal mark in these texts.
     """
 
@@ -201,7 +208,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """Return the meaning of a text, which may have another decimal mark; None if the text is not listed."""
+        """Return the meaning of a text that uses this decimal mark, or None if the text is not listed."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -212,13 +219,13 @@ class _Listed:
 
 
 def absent(column: Column) -> int:
-    """Return the bin of missing values; MISSING if the column has no such bin."""
+    """Return the bin for missing values, or MISSING if the column has no such bin."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that takes a text. It returns the atomic bin of this text, the bin of missing values, or MISSING,
-    OUTSIDE or WRONG.
+    """Return a function that takes a text and returns its atomic bin, the bin for missing values, or MISSING, OUTSIDE or
+    WRONG.
     """
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
@@ -245,8 +252,8 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return a number with a point and without trailing zeros, such as 12 for 12.00 and 12; None for a text that is not a
-    plain number.
+    """Return the text of a number with a decimal point and without trailing zeros, such as 12 for 12.00. Return None if the
+    text is not a plain number.
     """
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
     if match is None or not (match[2] or match[3]):
@@ -256,12 +263,16 @@ def number_form(text: str, decimal: str) -> str | None:
 
 
 def _with_point(text: str, decimal: str) -> str:
-    """Return a number with a decimal point. A number with another mark than `decimal` becomes a text that is not a number."""
+    """Replace the decimal mark of a number by a point. If the number has a mark other than `decimal`, the result is a text that
+    is not a number.
+    """
     return text if decimal == "." else "" if "." in text else text.replace(decimal, ".")
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number in the text, or the wanted part of its date; NaN if the text contains no number or date."""
+    """Return the number in a text or, for a date, the part that the column uses. Return NaN if the text is not a number or
+    date.
+    """
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))
