@@ -1,5 +1,5 @@
-"""Find the class of a criterion, and the class of its explanation, by the `kind` in the acceptance file. A new kind needs one
-file, and one line in `CRITERIA`.
+"""Look up the class of a criterion, and the class that explains it, by the `kind` in the acceptance file. To add a kind, write
+one file and add one line to `CRITERIA`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the explanation of a criterion. If the criterion sets `of`, the explanation is about the rows of members."""
+    """Return the explanation of a criterion. If the criterion has the setting `of`, the explanation describes the rows of the
+    members.
+    """
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -64,12 +66,12 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Rebuild a criterion of a release from its published settings, and return it. Return None if this version does not know
-    the kind.
+    """Rebuild a criterion of a release from its published settings, and return it. Return None if this version of the program
+    has no criterion of this kind.
 
     Raises
     ------
-    ValidationError (a ValueError) : when the parameters do not belong to this kind.
+    ValidationError (a ValueError) : if this kind of criterion does not have these settings.
     """
     model = CRITERIA.get(kind)
     published = {"kind": kind, "name": name, "threshold": threshold, "epsilon": epsilon}

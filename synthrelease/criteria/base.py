@@ -1,8 +1,8 @@
 """Define the base class of all acceptance criteria: settings, the criterion value ("figure"), its sensitivity, its charges, and
 the score of a candidate.
 
-`criteria.explanation` says what a criterion value means to readers, and `criteria.drafts` makes the criteria that `init` drafts
-for each kind.
+`criteria.explanation` explains a criterion value to readers. `criteria.drafts` contains the criteria of each kind that the
+command `init` drafts.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 
 class Criterion(SpecTable):
-    """One acceptance criterion, validated from the acceptance file.
+    """One acceptance criterion, read from the acceptance file and validated.
 
     To add a kind, write one file with a subclass that computes a criterion value and states its sensitivity (`query`). Add an
-    `Explanation` with the same name, followed by "Explained". Add one line to `CRITERIA`, and examples to tests/examples. Add a
-    function that drafts the kind to `criteria.drafts`, or the reason why `init` does not draft it. tests/test_contracts.py
-    requires all of these.
+    `Explanation` with the same name, followed by "Explained". Add one line to `CRITERIA`, and examples to tests/examples. In
+    `criteria.drafts`, add a function that drafts a criterion of this kind, or the reason why `init` does not draft one.
+    tests/test_contracts.py requires all of these.
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ class Criterion(SpecTable):
     # The criterion value, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate that the private table must answer. If no private table is needed, return the
-        score.
+        """Return the query about a candidate that must be evaluated on the private table. If the private table is not needed,
+        return the score.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Criterion(SpecTable):
 
     @property
     def worst_figure(self) -> float:
-        """Return an upper bound on the criterion value of any table; infinity if the settings imply no bound."""
+        """Return an upper bound on the criterion value of any table, or infinity if the settings imply no bound."""
         return 1.0 if self.counts_rows else math.inf
 
     @property
@@ -163,29 +163,29 @@ class Criterion(SpecTable):
 
     @property
     def measured_line(self) -> bool:
-        """Whether the criterion takes a regression line from the shared measurements."""
+        """Whether the criterion uses a regression line that is computed from the shared measurements."""
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Before the rounds, spend the charges of `once`, and return the regression that later scores use; None if the
+        """Before the rounds, spend the charges of `once`, and return the regression that later scores use. Return None if the
         criterion has no regression.
         """
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Fit again the regressions that need a new fit for every score, and return `fitted` with them. Spends a part of
-        `per_score`.
+        """Refit the regressions that need a new fit for every score, and return a copy of `fitted` that contains the new fits.
+        Spends a part of `per_score`.
         """
         return fitted
 
     # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return which sums of original counts `measured_bound` needs. The method reads no count."""
+        """Return the definitions of the sums of original counts that `measured_bound` needs. This method reads no counts."""
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the exact criterion value of the table, given limits on the original sums.
+        """Return an upper bound on the exact criterion value of the table, given limits on the sums in the original table.
 
         Parameters
         ----------
@@ -193,13 +193,13 @@ class Criterion(SpecTable):
 
         Returns
         -------
-        The bound; NaN if the table fails for every possible original table.
+        The bound, or NaN if the table fails whatever the original table is.
         """
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on `measured_bound` for tables of n rows. The limit is due to the noise alone; it is 0 if no
-        limit is known.
+        """Return a lower limit on `measured_bound` for tables of n rows. The noise alone causes this limit. The limit is 0 if
+        none is known.
 
         Parameters
         ----------
@@ -211,14 +211,12 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score needs the private table. A score that does not need the private table is computed from public
-        information.
-        """
+        """Return whether a score needs the private table. Otherwise the score is computed from public information."""
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the criterion value is computed from the private table and gets its own noise."""
+        """Return whether the criterion value is computed from the private table and released with separate noise."""
         return self.asks_something and self.figure_gets_noise
 
     @property
@@ -227,7 +225,7 @@ class Criterion(SpecTable):
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate. If the shared measurements answer the criterion, return the score.
+        """Return the query about a candidate. If the criterion is computed from the shared measurements, return the score.
 
         Privacy
         -------
@@ -247,7 +245,7 @@ class Criterion(SpecTable):
 
         Parameters
         ----------
-        private : the private table on the candidate's bins, with the record of the charges that this round may spend.
+        private : the private table in the candidate's bins. It also records the charges that this round may spend.
         fitted : as in `query`.
         """
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
@@ -264,7 +262,7 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a noisy criterion value. In this score, the value is NaN if the candidate fails for every private
+        """Return the score of a noisy criterion value. The value of the score is NaN if the candidate fails for every private
         table (`Query.void`).
         """
         value = math.nan if query.void else noisy.value
@@ -287,17 +285,17 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for the
-    rows of the file.
+    """The public information that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for
+    the rows of the file.
 
     Attributes
     ----------
     groups : the bins of [groups], by column.
     raw : the plausibility rules for private rows, on atomic cells.
-    transformations : the transformations that a configuration of the release may use.
+    transformations : every transformation of columns into bins that the release may use.
     criteria : all criteria of the release, by name.
-    joint_test : whether a joint test decides each round. No criterion values of rejected candidates are then computed with
-        noise.
+    joint_test : whether one joint test of all criteria decides each round. If so, no noisy criterion values are computed for
+        rejected candidates.
     """
 
     schema: Schema
@@ -309,12 +307,12 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation to atomic bins, in which rows keep their exact values."""
+        """The transformation to atomic bins. Rows in these bins keep their exact values."""
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
     def answered(self) -> tuple[Criterion, ...]:
-        """The criteria that the shared measurements answer."""
+        """The criteria that are computed from the shared measurements."""
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
@@ -325,7 +323,7 @@ class Setting:
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table on these bins; readers of a release know the same facts."""
+        """Return the public facts about a table in these bins. Readers of a release know the same facts."""
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -340,9 +338,11 @@ class Setting:
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask over the product of these bins: False if the raw rules exclude every record of the cell.
+        """Return an (n_cells,) mask over the product of these bins. The mask is False if the raw rules exclude every record of
+        the cell.
 
-        The bins of missing values are left out, so a cell contains only records that have a value in each of the columns.
+        The product does not include the bins of missing values. So a cell contains only records that have a value in each of
+        the columns.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
@@ -365,8 +365,9 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 class Regression:
     """The public design of a regression and, after the fit, the fitted line.
 
-    `possible` is an (n_cells,) mask: False for cells whose records the public raw rules exclude. `redraws` (n_draws, d) are
-    slopes after simulated noise, from which the standard deviation of the noise in the criterion value is estimated.
+    `possible` is an (n_cells,) mask. It is False for cells whose records the public raw rules exclude. `redraws` is an
+    (n_draws, d) array of slopes with further simulated noise. The program uses these slopes to estimate the standard deviation
+    of the noise in the criterion value.
     """
 
     design: Design
@@ -386,14 +387,14 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """The shared measurements, and the limits on the sums of all criteria that follow from them. The limits are computed once
-    for each transformation.
+    """The shared measurements, and the limits that these measurements imply for the sums of all criteria. The limits are
+    computed once for each transformation.
 
     Attributes
     ----------
     measured : the measured tables, on the `common` bins of all transformations.
     risk : upper bound on the probability, over the noise of the measurements, that any of the limits is wrong.
-    transformations : the number of transformations; each gets an equal part of the risk.
+    transformations : the number of transformations. The risk is divided equally among the transformations.
     """
 
     measured: NoisyMarginals
@@ -420,16 +421,17 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function that takes column names and returns an (n_cells,) mask: False if the rules `raw` exclude every row of a
-    cell. The rules must be written for the bins of these cells.
+    """Return a function that takes column names and returns an (n_cells,) mask. The mask is False if the rules `raw` exclude
+    every row of a cell. The rules must be written for the bins of these cells.
     """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """The inputs of a score in addition to the candidate: the fitted regressions, and the answers of the shared
-    measurements."""
+    """What a score uses in addition to the candidate: the fitted regressions, and the answers computed from the shared
+    measurements.
+    """
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)
     answers: MeasuredAnswers | None = None
@@ -441,5 +443,5 @@ class Fitted:
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:
-        """Return a copy in which the named criterion has this regression."""
+        """Return a copy with this regression for the named criterion."""
         return replace(self, regressions={**self.regressions, name: regression})

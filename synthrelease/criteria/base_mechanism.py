@@ -6,10 +6,10 @@ noisy number for each of several criterion values that share their noise. The `*
 the exact criterion values, such as `marginals_mechanism` and `groupings_mechanism`.
 
 Guarantee: eps-DP; neighbours replace one record. The scale of the Laplace noise is sensitivity / eps; the docstring of the
-criterion's class proves the sensitivity of the criterion value. A slack says how far the table is from failing a criterion
-(`facts.Query`). A slack has sensitivity 1, and the least of several slacks also has sensitivity 1 (Proposition 3). Several
-criterion values together are rounded to grids on which no criterion value moves by more than D steps, and get one vector of
-noise (theory 4.4, figures that share a noise).
+criterion's class proves the sensitivity of the criterion value. The slack of a criterion measures how far the table is from
+failing this criterion (`facts.Query`). A slack has sensitivity 1, and the least of several slacks also has sensitivity 1
+(Proposition 3). Several criterion values together are rounded to grids on which no criterion value moves by more than D steps,
+and get one vector of noise (theory 4.4, figures that share a noise).
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return how far a private table is from failing a criterion, in units of the sensitivity (see `Query`). A void query has a
-    slack of minus infinity.
+    """Return the distance of a private table from failing a criterion, in units of the sensitivity (see `Query`). The slack of
+    a void query is minus infinity.
     """
     if query.void:
         return -math.inf

@@ -1,4 +1,4 @@
-"""Check the columns that a criterion names, and choose the tables that a criterion of marginals compares."""
+"""Check the columns that a criterion names, and choose the tables that a criterion about marginal tables compares."""
 
 from __future__ import annotations
 
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Return a mistake for every name that is not a column of the table."""
+    """Return a mistake for every name that is not the name of a column of the table."""
     return unknown(field, "a column", names, schema.names)
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative that the release may use for the column, if one of its bins has no representative
-    value.
-    """
+    """Yield a mistake for every alternative set of bins of the column in which a bin has no representative value."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -43,9 +41,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative that the release may use for the column, if one of its bins overlaps two bins of
-    `coarser`.
-    """
+    """Yield a mistake for every alternative set of bins of the column in which a bin overlaps two bins of `coarser`."""
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -56,8 +52,8 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in the columns to group by: unknown names, and alternatives in which a bin overlaps two bins of
-    [groups].
+    """Yield the mistakes in the columns to group by. Mistakes are unknown names, and alternative sets of bins in which a bin
+    overlaps two bins of [groups].
     """
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
@@ -67,8 +63,8 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins that have one of these labels. If `coarser` is given, return a mask of the bins that
-    lie in a coarser bin with one of these labels.
+    """Return an (n_bins,) mask of the bins that have one of these labels. If `coarser` is given, these are labels of its bins,
+    and the mask selects the bins that lie inside one of these coarser bins.
     """
     if coarser is None:
         return np.isin(binning.labels, list(labels))
@@ -76,7 +72,9 @@ def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]
 
 
 def condition_mistakes(setting: Setting, field: str, column: str, labels: Collection[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in a condition that names bins of a column: unknown bins, all bins, or the bin of missing values."""
+    """Yield the mistakes in a condition that names bins of a column. A condition must not name unknown bins, all bins, or the
+    bin of missing values.
+    """
     coarser, checked_names = setting.groups.get(column), set[str]()
     if coarser is not None:
         yield from not_inside(setting, field, column, coarser)
@@ -142,7 +140,7 @@ OF_BINS = 'Set values = "bins". Noisy tables contain numbers of rows in bins, an
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default of `largest`. It is so low that the criterion compares at most `MAX_TABLES` tables."""
+    """Return the default of the setting `largest`. With this default, the criterion compares at most `MAX_TABLES` tables."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -205,12 +203,14 @@ class MarginalCriterion(Criterion):
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting that selects tables without naming their columns; empty if the criterion has no such setting."""
+        """Return the name of the setting that selects tables without naming their columns, or an empty string if the criterion
+        has no such setting.
+        """
         unnamed = not self.tables or any(term is None or term.ways for term in self._named)
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
     def up_to(self, n_columns: int) -> int:
-        """Return the largest k for which all tables of k columns are compared; 0 if only named tables are compared."""
+        """Return the largest k for which all tables of k columns are compared, or 0 if only named tables are compared."""
         if self.largest is None:
             return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)

@@ -56,9 +56,9 @@ class FileColumn:
     of_date : whether the column was made from a date, or contains calendar years.
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
-    limits : the inner limits of the drafted bins of a column of numbers; None for a column of categories.
+    limits : the inner limits of the drafted bins of a numeric column; None for a column of categories.
     mean_range : for a column of numbers, a range. Clipping the values to this range hardly changes means.
-    line_range : a narrower range for regressions. A few extreme values may lie outside of it and are clipped.
+    line_range : a narrower range for regressions. A few extreme values may lie outside this range and are clipped.
     spread : the standard deviation of the values within `mean_range`.
     category_rows : the number of rows of each category, by label; empty for numbers.
     missing_rows : the number of rows without a value.
@@ -89,7 +89,7 @@ class FileColumn:
 
     @property
     def tied(self) -> float:
-        """Return the sum of the strengths of the column's associations with all other columns."""
+        """Return the strength of the column's associations, summed over all other columns."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
@@ -109,9 +109,10 @@ class FileFacts:
     Attributes
     ----------
     cell : the drafted threshold for the error of a cell of a small table, as a share of all rows.
-    unique : the share of rows that have no equal row in the bins of the draft.
-    strongest : pairs of columns with an association that chance does not explain, from the strongest to the weakest.
-    members : the columns of members, such as persons of a household; empty without [members].
+    unique : the share of rows that are unique after binning with the drafted bins.
+    strongest : the pairs of columns whose association is too strong to be due to chance, from the strongest to the weakest.
+    members : the columns that describe members, such as the persons of a household. Empty if the specification has no
+        [members].
     """
 
     columns: tuple[FileColumn, ...]
@@ -155,19 +156,20 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion: the TOML keys in order, and a remark. Threshold and epsilon are starting values.
+    """The draft of one criterion: its TOML keys in order, and a remark. The drafted threshold and epsilon are starting values.
 
     Attributes
     ----------
-    seen : a text with three criterion values on the public file. The first value compares the two halves of the file with
-        each other. The second compares noisy fits with the file, and the third compares independent columns with the file.
+    seen : a string with three criterion values, all computed on the public file. The first value compares the two halves of
+        the file with each other. The second value compares synthetic tables fitted with noise with the file. The third value
+        compares a table of independent columns with the file.
     about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
         error is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
         the draft replaces no criterion.
-    asks : "single columns" or "shares of single columns" marks a criterion that a table of independent columns can meet.
-        "pairs" marks a criterion about all associations. A drafted acceptance file needs at least one criterion about
-        associations, so that a table of independent columns fails.
+    asks : "single columns" or "shares of single columns" if a table of independent columns can meet the criterion. "pairs" if
+        the criterion concerns all associations. A drafted acceptance file needs at least one criterion about associations, so
+        that a table of independent columns fails.
     """
 
     settings: Mapping[str, object]
@@ -204,7 +206,7 @@ class CriterionDraft:
 
 
 def budget(least: float) -> Fraction:
-    """Return `least`, rounded up to a multiple of 0.001, or from 0.1 on to a multiple of 0.01."""
+    """Return `least`, rounded up to a multiple of 0.001, or to a multiple of 0.01 if it is at least 0.1."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
@@ -234,7 +236,7 @@ def _names(columns: Iterable[FileColumn]) -> list[str]:
 
 
 def absolute_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the cells of small tables, and one for the bins of single columns."""
+    """Draft a criterion for the cells of small tables, and another for the bins of single columns."""
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
     kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
     remark = f"no cell of a table of up to {largest} columns may have a larger error than this share of all rows"
@@ -340,8 +342,9 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft criteria for up to two means over roots, such as households. The first mean is the agreement of the members in a
-    column: the column in which the first two members are most strongly associated. The second is the mean of a numeric column.
+    """Draft criteria for up to two means over roots, such as households. The first criterion concerns how often the members
+    agree in a column. It uses the column in which the first two members are most strongly associated. The second criterion
+    concerns the mean of a numeric column.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column
@@ -416,8 +419,8 @@ def _regression(
 
 
 def faithfulness(file: FileFacts) -> Drafts:
-    """Draft a criterion for the share of released rows without a similar row. It compares the most associated columns; with
-    more rows, it compares more columns.
+    """Draft a criterion for the share of released rows without a similar row. The criterion compares the most associated
+    columns. The more rows the file has, the more columns it compares.
     """
     compared, cells = list[FileColumn](), 1
     for column in sorted(file.columns, key=lambda column: -column.tied):
@@ -488,5 +491,5 @@ ASKED_FOR: Mapping[str, str] = {
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafts of all kinds for a public file. If a criterion gets no draft, also return a text that says why."""
+    """Return the drafts of all kinds for a public file. Also return the reason why a criterion is not drafted."""
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

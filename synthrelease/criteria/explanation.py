@@ -1,8 +1,8 @@
-"""Define the base class of explanations. An explanation states what a criterion means, its sensitivity, and the error bounds
-that follow from the criterion value.
+"""Define the base class of explanations. An explanation describes a criterion, its sensitivity, and the error bounds that
+follow from the criterion value.
 
-Explanations do not score candidates. Explanations use public facts only (`criteria.facts`): a released table, the settings, or
-the public rows of a rehearsal.
+Explanations do not score candidates. They use only public facts (`criteria.facts`): a released table, the settings, or the
+public rows of a rehearsal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kind = TypeVar("Kind", bound=Criterion)
 class Explanation(Generic[Kind]):
     """Explain a criterion to the readers of a release, and to the steward before a release.
 
-    Each kind overrides these methods, or states why a method does not apply.
+    Each kind of criterion overrides these methods, or gives the reason why a method does not apply.
     """
 
     about: Kind
@@ -47,7 +47,7 @@ class Explanation(Generic[Kind]):
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
-        """Return the unit of the criterion value as text; empty if the value has no unit."""
+        """Return the unit of the criterion value as a string, which is empty if the value has no unit."""
         if self.about.counts_rows:
             return "share of the rows"
         raise NotImplementedError
@@ -55,13 +55,13 @@ class Explanation(Generic[Kind]):
     # Values that readers of a release can compute.
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the criterion value, computed from public facts; None if these facts do not determine the
-        sensitivity.
+        """Return the sensitivity of the criterion value, computed from public facts. Return None if these facts do not
+        determine it.
         """
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the criterion value if the released table alone determines this value; None if the value depends on private
+        """Return the criterion value if it can be computed from the released table alone. Return None if it depends on private
         counts.
         """
         return None
@@ -69,33 +69,35 @@ class Explanation(Generic[Kind]):
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return the bound on errors that follows if the exact criterion value is at most `limit`; None if no bound follows."""
+        """Return the bound on errors that holds if the exact criterion value is at most `limit`. Return None if no bound
+        follows.
+        """
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on how much the exact criterion value grows if it is computed from all kept rows of the file,
-        and not from the drawn sample (theory 13.17, drawn shares). Counts are taken as shares of the rows. The limit is wrong
-        with at most the probability `drawing.risk`. Return None if there is no such limit.
+        """Return an upper limit on how much larger the exact criterion value would be if it were computed from all kept rows
+        of the file instead of the drawn sample (theory 13.17, drawn shares). Counts are expressed as shares of the rows. The
+        limit is wrong with at most the probability `drawing.risk`. Return None if there is no such limit.
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return the largest k for which the criterion value bounds the error of every cell in all tables of at most k columns;
-        0 if the value bounds no cell.
+        """Return the largest k for which the criterion value bounds the error of every cell in all tables of at most k
+        columns. Return 0 if the value bounds the error of no cell.
         """
         return 0
 
     # For a plan and a rehearsal, before the release is made.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return a lower limit on the sensitivity for any candidate of n rows; None if the settings do not determine a
+        """Return a lower limit on the sensitivity for any candidate of n rows, or None if the settings do not determine a
         limit.
         """
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated time to compute one score on one core, in seconds. This does not include the time for a few
-        passes over the occupied cells.
+        """Return the estimated time to compute one score on one core, in seconds. The estimate does not include the time for a
+        few passes over the occupied cells.
         """
         return 0.0
 
@@ -107,14 +109,14 @@ class Explanation(Generic[Kind]):
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of these two columns. It does so if it names both columns, or if
-        it must fail when their association is lost.
+        """Return whether the criterion checks the association of these two columns. It does if it names both columns, or if
+        every table without their association fails it.
         """
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the part of the public table with the largest error; None if there is no such part, or if the class states why
-        it cannot be named (`no_offender`).
+        """Return the part of the public table with the largest error. Return None if there is no such part, or if the class
+        gives the reason why this part cannot be named (`no_offender`).
 
         Parameters
         ----------

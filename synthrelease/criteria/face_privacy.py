@@ -41,7 +41,7 @@ class RareRows(Criterion):
     ----------
     minimum_count : the smallest allowed number of copies of each distinct row; at most the `minimum_count` of the projection.
         Example: `minimum_count = 2`.
-    columns : how many columns a checked combination has. Without this setting the criterion checks whole rows. Example:
+    columns : the number of columns of each checked combination. Without this setting the criterion checks whole rows. Example:
         `columns = 3`.
     threshold : the threshold is always 0. You can omit it. Example: `threshold = 0`.
     epsilon : the epsilon is always 0, because this criterion uses the released table alone. You can omit it. Example: `epsilon
@@ -71,8 +71,8 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return how often each released row occurs at least; 1 if `columns` is set, because the criterion then says nothing
-        about whole rows.
+        """Return the smallest number of times that each released row must occur. This number is 1 if `columns` is set, because
+        the criterion then does not check whole rows.
         """
         return self.minimum_count if self.columns is None else 1
 

@@ -2,7 +2,7 @@
 texts.
 
 `bundle.limits` computes the facts about a table from release.json. `published.folder` computes the same facts from a loaded
-release. The sentence, the sensitivity and the error bounds of a criterion depend on these facts only. The facts include all
+release. A criterion's explanatory sentence, sensitivity and error bounds depend only on these facts. The facts include all
 criteria, because one criterion may refer to another.
 """
 
@@ -27,7 +27,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column: its label, and an (n_bins,) mask of its bins."""
+    """A group of released bins of a column: the label of the group, and an (n_bins,) mask of the bins in the group."""
 
     label: str
     inside: tuple[bool, ...]
@@ -42,9 +42,9 @@ class PublicFacts:
     n : the number of rows.
     groups : the groups of bins from [groups] in the acceptance file, by column.
     criteria : the criteria of known kinds, by name.
-    counts : the released table; None if the facts are only used to write sentences.
+    counts : the released table, or None if the facts are used only to write sentences.
     raw : the plausibility rules for private rows, on the released bins; None if these rules are not needed.
-    linked : the columns of the members in the record of their root; None without [members].
+    linked : the columns of the members in the record of their root, or None if the specification has no [members].
     """
 
     n: int
@@ -60,11 +60,11 @@ class PublicFacts:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:
-        """Return the unit of a column; empty if the column has no unit or an unknown unit."""
+        """Return the unit of a column, or an empty string if the column has no unit or an unknown unit."""
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """Return a text that states to which grids the values of some columns are rounded; empty if no value changes."""
+        """Describe the grids to which the values of some columns are rounded. The string is empty if no value changes."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
@@ -83,7 +83,7 @@ class PublicFacts:
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """Return the entries of an array, such as the results of `cells` and `possible`, without the bins of missing values."""
+        """Remove the bins of missing values from an array, such as a result of `cells` or `possible`."""
         shape = [len(self.by_name[name].labels) for name in names]
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
@@ -94,8 +94,9 @@ class PublicFacts:
         return int(self.table.counts[valued].sum())
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask over the product of released bins: False if the raw rules exclude every record of the
-        cell."""
+        """Return an (n_cells,) mask over the product of released bins. The mask is False if the raw rules exclude every record
+        of the cell.
+        """
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
         return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()
@@ -107,7 +108,7 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns whose association is lost: the shares of each column are right, but the two columns are independent.
+    """Two columns whose association is lost: each column has the correct shares, but the two columns are independent.
 
     Attributes
     ----------
@@ -133,8 +134,8 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound on the errors of cells. In tables of at most `largest` columns, and in `tables`, no cell has an error above
-    `rows`.
+    """A bound on the errors of cells. No cell has an error above `rows` in any table of at most `largest` columns, or in any
+    of `tables`.
     """
 
     rows: int
@@ -159,12 +160,12 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound on the errors of means. Every mean of `column` in the groups of `by` has an error of at most `most`. With
-    `overall`, so has the mean of all rows.
+    """A bound on the errors of means. Every mean of `column` in the groups of `by` has an error of at most `most`. If
+    `overall` is true, the bound also applies to the mean of all rows.
 
-    Values are clipped to `lowest` and `highest`. The criterion fills small groups up to a size, which `size_margin` determines.
-    `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. If the criterion uses
-    representative values, both arrays contain these values.
+    Values are clipped to `lowest` and `highest`. The criterion pads small groups up to a minimum size, which `size_margin`
+    determines. `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. If the
+    criterion uses representative values, both arrays contain these values.
     """
 
     most: float
@@ -180,10 +181,10 @@ class MeanError:
 
 @dataclass(frozen=True, kw_only=True)
 class Unmatched:
-    """A bound from faithfulness: all original rows except at most `rows` are paired with a similar released row.
+    """A bound that follows from faithfulness: at most `rows` original rows are not paired with a similar released row.
 
-    For each column in which rows may be one bin apart, `steps` has an array. It says for each bin whether this bin is similar
-    to the next higher bin. The `ignored` columns are not compared.
+    For each column in which rows may be one bin apart, `steps` contains an array of booleans. Each entry says whether a bin is
+    similar to the next higher bin. The `ignored` columns are not compared.
     """
 
     rows: int
@@ -247,7 +248,7 @@ class OneNoise:
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """Return a number of grid steps. The absolute noise exceeds it with at most the probability `risk` (0 to 1)."""
+        """Return a number of grid steps that the absolute noise exceeds with probability at most `risk` (0 to 1)."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
@@ -266,8 +267,8 @@ class OneNoise:
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text that explains a charge of this epsilon. The text compares the standard deviation of the shared noise
-        with that of separate Laplace noise.
+        """Return the text that explains a charge of this epsilon. It compares the standard deviation of the shared noise with
+        the standard deviation of separate Laplace noise.
         """
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
@@ -289,12 +290,12 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
     """Decide which criterion values share one noise vector, and return the noise of each by the name of its criterion. The
-    result is empty or has at least two entries.
+    result is empty or contains at least two entries.
 
     The result depends on the epsilons alone, so it is public. The search starts with all criterion values. It removes the
     criterion value with the largest epsilon if separate noise would be smaller for this value, or if more than `MOST_NUMBERS`
-    criterion values are left. So the noise of no criterion value grows. With m criterion values and a total epsilon E, sqrt((m
-    + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    criterion values are left. So no criterion value gets more noise than it would have with separate noise. With m criterion
+    values and a total epsilon E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -324,8 +325,8 @@ class Score:
         noise exceeds in 5% of cases.
     decides : whether this criterion value was compared with its threshold to accept or reject the candidate. If so, the value
         is published only because it passed.
-    one_noise : the noise that this criterion value shares with other values, or None. `epsilon` is then the part of the total
-        epsilon that this value gets.
+    one_noise : the noise that this criterion value shares with other values, or None. If it shares noise, `epsilon` is the
+        part of the total epsilon that this value gets.
     """
 
     name: str
@@ -344,14 +345,16 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A criterion's query to the private table. The query is public. Only its functions `figure` and `slack` read counts.
+    """A criterion's query to the private table. The query itself is public. Only its functions `figure` and `slack` read
+    private counts.
 
     Attributes
     ----------
     figure : a function that returns the exact criterion value of any private table.
     sensitivity : the largest change of the criterion value when one record is replaced, above 0.
-    slack : a function that returns how far a private table is from failing. The slack has sensitivity 1. It is at least 0 if
-        and only if the criterion value is at most the threshold. The default is (threshold - criterion value) / sensitivity.
+    slack : a function that returns the distance of a private table from failing the criterion. The slack has sensitivity 1. It
+        is at least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value)
+        / sensitivity.
     void : whether the candidate fails for every private table, for example because a group has no rows. A void query has the
         same charge as any other query.
     """
@@ -363,7 +366,9 @@ class Query:
 
 
 def outward(bound: float) -> float:
-    """Return a slightly larger upper bound that also covers the rounding of a few sums and quotients of floats."""
+    """Return a slightly larger upper bound, which also covers the rounding errors of a few floating-point sums and
+    quotients.
+    """
     return bound + abs(bound) * 2.0**-40
 
 
@@ -376,8 +381,8 @@ def words(name: str) -> str:
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """Return a number as text with `digits` significant digits and thousands separators. Whole numbers keep all digits, and
-    None becomes the words "not bounded".
+    """Format a number with `digits` significant digits and thousands separators. Whole numbers keep all digits. None becomes
+    the words "not bounded".
     """
     if value is None:
         return "not bounded"
@@ -393,7 +398,7 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return the value of a setting as text: a number, a name, or a list or table of these."""
+    """Return the value of a setting as a string. The value is a number, a name, or a list or table of numbers and names."""
     if isinstance(value, Mapping):
         return ", ".join(f"{words(str(key))}: {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
@@ -404,7 +409,9 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return a text that names the groups of a criterion. If [groups] has the column, the text uses the labels of [groups]."""
+    """Return a description of the groups of a criterion. If [groups] contains the column, the description uses the labels of
+    [groups].
+    """
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -415,9 +422,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Return a text that says how the values of original rows are changed before a regression; empty if they are not
-    changed.
-    """
+    """Describe how the values of original rows are changed before a regression. The string is empty if they are not changed."""
     which = {
         "bins": "each original value is replaced by the representative value of its bin",
         "own target": "each value of a feature is replaced by the representative value of its bin",
@@ -437,7 +442,7 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicCounts:
-    """A table of public rows, on a candidate's bins. The caller guarantees that the rows are public."""
+    """A table of public rows in a candidate's bins. The caller guarantees that the rows are public."""
 
     counts: Counts
 
@@ -448,8 +453,8 @@ class Offender:
 
     Attributes
     ----------
-    where : the table, cell, group or coefficient, as text, such as "age=18-24, sex=F".
-    released, original : the values in the candidate and in the public table, as texts, such as "3.1%".
+    where : the name of the table, cell, group or coefficient, such as "age=18-24, sex=F".
+    released, original : the values in the candidate and in the public table, as strings such as "3.1%".
     """
 
     where: str
@@ -461,5 +466,5 @@ class Offender:
 
 
 def share(rows: float, of: float) -> str:
-    """Return a share as a percentage with three significant digits; "no rows" if `of` is 0."""
+    """Return a share as a percentage with three significant digits, or "no rows" if `of` is 0."""
     return f"{figure(100 * rows / of, 3)}%" if of else "no rows"

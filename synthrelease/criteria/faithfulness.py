@@ -54,7 +54,7 @@ class Faithfulness(Criterion):
         halves of the same file are compared. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
     at_most : in how many columns of `within_one_bin` similar rows may differ. This number is 1, or 0 if similar rows must be
         equal. Example: `at_most = 0`.
-    exact_around : for a numeric column of `within_one_bin`, an important value, such as a legal limit. If this value lies
+    exact_around : an important value of a numeric column of `within_one_bin`, such as a legal limit. If this value lies
         strictly inside a bin, a row in this bin is similar only to rows in the same bin. Example: `exact_around = { mother_age
         = 37 }`.
     any_order : if true, the comparison ignores the order of the members of a root. This setting needs [members]. The program
@@ -141,7 +141,7 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """Return, for each column of `within_one_bin`, which bins may be matched with the next higher bin."""
+        """For each column of `within_one_bin`, return which bins may be matched with the next higher bin."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []
@@ -159,7 +159,7 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
     ----------
     bins : the bins of the column. The last bin, the bin of missing values, is similar only to itself. Bins of categories have
         no limits.
-    around : a value, or None. If this value lies strictly inside a bin, this bin must match exactly.
+    around : a value, or None. If the value lies strictly inside a bin, rows in this bin must match exactly.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
@@ -201,7 +201,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact`, and whether the loss of their association would change more rows than the
+        """Return True if both columns are in `exact` and the loss of their association would change more rows than the
         threshold allows.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

@@ -51,14 +51,14 @@ def unmatched_share(
 
     Parameters
     ----------
-    synthetic : the candidate's rows, from `compared_rows`.
+    synthetic : the candidate's rows, as returned by `compared_rows`.
     linked : the positions of members in a record, if members are compared in any order; None otherwise.
     """
     return 1 - maximum_matching(compared_rows(counts, columns, linked), synthetic, steps) / rows
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the table of the compared columns. With `linked`, the members of each root are first sorted by their bins in the
+    """Return the table of the compared columns. If `linked` is given, first sort the members of each root by their bins in the
     compared columns.
     """
     if linked is not None:
@@ -87,7 +87,7 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """Drop most of the cells that have no similar cell in the other table, and return the two smaller tables.
+    """Remove most of the cells that have no similar cell in the other table, and return the two smaller tables.
 
     Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if, for some word, a
     hash of its other words also occurs in the other table. So every dropped cell has no similar cell. A hash collision may keep
@@ -281,8 +281,9 @@ def residual_networks(
 ) -> Iterator[Network]:
     """Yield the residual network of each part. Its first node is the source, and its last node the sink.
 
-    All parts together are one matrix, in which the nodes of a part are neighbours. So the matrix is sorted once, and a network
-    is a range of its rows. Each edge has its opposite edge, with capacity 0 where the flow cannot be reduced.
+    All parts are stored in one matrix, in which the nodes of a part are adjacent. So the matrix is sorted only once, and each
+    network is a range of its rows. For each edge the matrix also contains the opposite edge, with capacity 0 where the flow
+    cannot be reduced.
     """
     from scipy.sparse import csr_array
 

@@ -1,12 +1,12 @@
-"""Fit least-squares regressions by the functional mechanism (Zhang et al., PVLDB 2012), in joint form: all moments get one
-noise vector.
+"""Fit least-squares regressions by the joint form of the functional mechanism (Zhang et al., PVLDB 2012), which adds one noise
+vector to all moments.
 
 A least-squares line depends on the data only through sums over the records. These sums are the sums of the features, of the
-products of two features, of the target, and of the products of the target with a feature. Noise is added to the whole vector of
-sums at once, so the budget is not split. Two public choices lower the noise and do not affect the guarantee (theory 3.8,
+products of two features, of the target, and of the products of the target with a feature. Noise is added to the whole vector
+of sums at once, so the budget is not split. Two public choices lower the noise and do not affect the guarantee (theory 3.8,
 functional mechanism, joint form). First, every moment is scaled before noise is added, so that the most important moments get
-the least noise. Second, the target is replaced by its residual from a public guess. Then the noise in the products of features
-is multiplied only by the error of the guess.
+the least noise. Second, the target is replaced by its residual from a public guess. With this choice, the noise in the
+products of features is multiplied only by the error of the guess.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Design(MomentGrid):
 
         Parameters
         ----------
-        possible : an (n_cells,) mask, False where the public raw rules exclude every record of the cell.
-        prior : a public guess; None for the middles of the ranges.
-        limits : None if original values are replaced by representative values.
+        possible : an (n_cells,) mask, which is False where the public raw rules exclude every record of the cell.
+        prior : a public guess. If it is None, the middle of each range is used instead.
+        limits : the limits of the values in each bin, or None if original values are replaced by representative values.
         """
         from synthrelease.criteria.records_mechanism import MOST, rounded
 
@@ -152,7 +152,7 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return the result of `Design.of`, from a cache of recent designs. A rehearsal needs the same design for every private
+    """Return the result of `Design.of`, and cache recent designs, because a rehearsal needs the same design for every private
     fit.
     """
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
@@ -184,7 +184,7 @@ class NoisyMoments:
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """Return the least-squares line for the noisy moments, which exists for every input. The computation is
+        """Return the least-squares line for the noisy moments. This line exists for every input. The computation is
         post-processing.
 
         If the records were counted (`Design.counted`), the noisy number of records replaces n.
@@ -263,7 +263,7 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
 
 
 class PriorGuess(SpecTable):
-    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon.
+    """A public guess of the regression, for example from the public file. The guess reduces the noise and costs no epsilon.
 
     `centres` and `spreads` are typical values and standard deviations of the features. `intercept` and `coefficients` are a
     guess of the fitted line. `uncertainty` is the likely error of a coefficient, in units of the target per spread of the
@@ -276,8 +276,8 @@ class PriorGuess(SpecTable):
         parity = 14.7, age = 4.8 }`.
     centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
     spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
-    uncertainty : the likely error of a guessed slope. State it in units of the target: the error in the predicted target if the
-        feature grows by its spread. Example: `uncertainty = 10`.
+    uncertainty : the likely error of a guessed slope, in units of the target: the error in the predicted target if the feature
+        increases by its spread. Example: `uncertainty = 10`.
     """
 
     intercept: float = Field(allow_inf_nan=False)

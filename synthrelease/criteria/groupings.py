@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """The assignment of rows to groups: by the bins of a column, or all rows to one group.
+    """An assignment of rows to groups. The groups are formed from the bins of a column, or all rows are in one group.
 
     Attributes
     ----------
-    name : the column; empty if all rows are one group.
-    column : the index of the column; any index if all rows are one group.
-    into : (n_bins,) the group of every bin; -1 for a bin in no group.
+    name : the name of the column, or an empty string if all rows are in one group.
+    column : the index of the column. If all rows are in one group, the index has no meaning.
+    into : (n_bins,) the index of the group of each bin, or -1 for a bin in no group.
     labels : the labels of the groups.
     """
 
@@ -55,13 +55,13 @@ class Grouping:
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
-        """Return a text that names a group."""
+        """Return a description of a group."""
         return f"{words(self.name)}={self.labels[group]}" if self.name else "all rows"
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
     """Return a grouping for every column of `by`. With `overall`, also return the grouping that puts all rows into one group.
-    If [groups] has a column, its groups are used.
+    If [groups] contains a column, the groups given there are used.
     """
     layout, ways = transformation.layout, []
     for name in by:
@@ -81,7 +81,7 @@ def present(binning: Binning) -> np.ndarray:
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """Return the counts of a table by group and bin of a column; rows in no group are left out."""
+    """Return the counts of a table by group and bin of a column. Rows in no group are not counted."""
     places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
     if (grouping.into < 0).any():  # a row in no group has a place below 0
         places, rows = places[places >= 0], rows[places >= 0]
@@ -89,8 +89,8 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return the (n_groups,) bin of each group's q-quantile; -1 for a group without rows. It is the lowest bin for which at
-    least a share q of the group's rows with a value lie in this bin or below.
+    """Return an (n_groups,) array with the bin of each group's q-quantile, or -1 for a group without rows. It is the lowest
+    bin for which at least a share q of the group's rows with a value lie in this bin or below.
     """
     cells = rows_of_bins(table, column, grouping, table.layout.sizes[column])  # sorted by group and bin
     groups, bins = np.divmod(cells.codes, table.layout.sizes[column])
@@ -108,7 +108,7 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
     Parameters
     ----------
-    counted : (n_cells,) which released cells are counted.
+    counted : an (n_cells,) mask of the released cells that are counted.
     """
     table = facts.table.keep(counted)
     sizes = [table.total] if overall else []
@@ -119,8 +119,8 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return, for a group from `public_groupings`, the (n_bins,) number of released rows in each bin of the criterion's
-    column.
+    """For a group from `public_groupings`, return an (n_bins,) array with the number of released rows in each bin of the
+    criterion's column.
     """
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
@@ -129,7 +129,7 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as (columns, inside), in the form that weighted sums need. The function reads no table.
+    """Yield every group as a pair (columns, inside), the form in which weighted sums are defined. The function reads no table.
 
     columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
         `column`.
@@ -166,8 +166,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
     Parameters
     ----------
     limits : the limits on the number of rows of the group, and the limits on the sum of the values of these rows, in steps.
-    most : the largest absolute value of a resized mean.
-    size : the size to which smaller groups are filled up with 0.
+    most : the largest possible absolute value of a resized mean.
+    size : the minimum size. Smaller groups are padded with 0 up to this size.
 
     Notes
     -----
@@ -191,8 +191,8 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """For every quantile, yield an upper bound on the excess of original rows outside the window around the table's quantile;
-    NaN for a table without rows.
+    """For every quantile, yield an upper bound on the number of excess original rows outside the window around the table's
+    quantile. Yield NaN for a table without rows.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction],
 
 
 class InGroups(OfMembers):
-    """The base class of criteria about a column within groups of rows.
+    """The base class of criteria that compare a column within groups of rows.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class InGroups(OfMembers):
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group as (columns, inside), in the form of `public_groupings`."""
+        """Return every group as a pair (columns, inside), as `public_groupings` does."""
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
@@ -264,7 +264,7 @@ class InGroupsExplained(Explanation[Grouped]):
     """Explain a criterion value that is computed within groups."""
 
     def over(self, facts: PublicFacts) -> str:
-        """Return a text that names the groups."""
+        """Return a description of the groups."""
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:
@@ -274,15 +274,15 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how much the drawing of rows changes `shares` shares of each group, and the complements of these
-        shares within the group. The limit is wrong with at most the probability `drawing.risk`.
+        """Return a limit on how much the random drawing of rows changes `shares` shares of each group, and the complements of
+        these shares within the group. The limit is wrong with probability at most `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
 
     @property
     def asks_single_columns(self) -> bool:
-        """Whether all rows together are the only group."""
+        """Return whether there is only one group, which contains all rows."""
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:

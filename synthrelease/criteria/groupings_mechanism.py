@@ -33,7 +33,7 @@ _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the dif
 def furthest_mean_of_groups(
     counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
-    """Return the largest absolute difference between the resized mean of a group and its target."""
+    """Return the largest absolute difference, over all groups, between the resized mean of a group and its target."""
     worst = 0.0
     for group, size, target in zip(groups, sizes, targets, strict=True):
         means = resized_means(*rows.of_original(counts, group), size)
@@ -42,7 +42,7 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the largest excess of rows beyond a window, divided by n."""
+    """Return the largest number of excess rows beyond a window, divided by n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
@@ -57,11 +57,11 @@ def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
 
 
 def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the (n_groups,) exact number of rows of every group in the cells that are `inside`.
+    """Return an (n_groups,) array with the exact number of rows of each group. Only the cells that are `inside` are counted.
 
     Parameters
     ----------
-    groups : (n_cells,) the group of every cell; -1 for a cell in no group.
+    groups : (n_cells,) the group of every cell, or -1 for a cell in no group.
     inside : (n_cells,) whether each cell is counted.
     """
     counted = inside & (groups >= 0)
@@ -69,7 +69,8 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """Return hits * m - h * rows elementwise. This is m times the difference between the hits and the share h/m of the rows.
+    """Return hits * m - h * rows elementwise. This number is m times the difference between the number of hits and the
+    expected number h/m * rows.
 
     The results are exact whole numbers: Python integers if the products could exceed 64 bits.
 
@@ -128,8 +129,7 @@ class RowsOfGroups:
 
 
 def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_groups,) exact counts and (n_groups,) sums of the numbers. In the sums, products and sums are correctly
-    rounded.
+    """Return (n_groups,) exact counts and (n_groups,) sums of the numbers. The products and sums are correctly rounded.
 
     Rows in a bin whose number is NaN (missing values) are left out of counts and sums.
 
@@ -148,7 +148,8 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the resized mean of every group. A group below its size is filled up with 0, which is the middle of the range.
+    """Return the resized mean of every group. A group below its minimum size is padded with 0, which is the middle of the
+    range.
 
     Theory 3.3, conditional means.
     """
@@ -157,7 +158,7 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """The window of bins around the candidate's quantile in every group, for one grouping and one number q.
+    """The window of bins around the candidate's q-quantile in every group of one grouping.
 
     `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
     with values, and `within` the number of bins by which a window extends to either side.
@@ -197,8 +198,8 @@ class SharesOfGroups:
     Attributes
     ----------
     present : the number of bins with values.
-    meets : (n_bins,) whether each bin meets the condition of the share; None if the shares are the cumulative shares at every
-        bin.
+    meets : (n_bins,) whether each bin meets the condition of the share, or None if the shares are the cumulative shares at
+        every bin.
     """
 
     table: Counts
@@ -209,7 +210,7 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of rows and hits of the candidate, in the form that `of` returns."""
+        """The numbers of rows and hits of the candidate, in the same form as the result of `of`."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
