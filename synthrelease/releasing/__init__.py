@@ -1,1 +1,3 @@
-"""Run a release whose budget is reserved: check the table, make attempts, select among rounds, and return the result."""
+"""Run a release after its budget was reserved: check the private table, run rounds until an attempt is accepted, and return the
+result.
+"""

@@ -1,7 +1,7 @@
-"""Make the candidate of a configuration, and score it by every criterion. If the rows are divided into two random pieces, one
-piece is used for fitting and the other for scoring.
+"""Generate a candidate table with a configuration, and evaluate all criteria on it. If the private rows are divided at random
+into two parts, one part is used to fit the generator and the other to evaluate the criteria.
 
-`releasing.selection` draws configurations and decides which attempt is released.
+The module `releasing.selection` repeats such attempts, and decides which one is released.
 """
 
 from __future__ import annotations
@@ -50,23 +50,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """The private table, divided at random into two pieces. Each piece has its own `Meter`, which allows each planned charge
-    once."""
+    """The private table, divided at random into two parts (pieces). Each part has its own `Meter`, which allows each planned
+    charge once.
+    """
 
     fit: PrivateCounts
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the pieces with new meters. The meter of each piece allows only the charges for which this piece is read."""
+        """Return the two parts with new meters. The meter of each part allows only the charges for which this part is read."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Return the two pieces on the bins of a transformation, with the same meters."""
+        """Recode the two parts to the bins of a transformation. Their meters stay the same."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
-        """Return the pieces with another source of noise. Use this method for public data only, because such noise protects
-        nobody.
+        """Return the two parts with another source of noise. Use this method only for public data, because such noise does not
+        protect anyone.
         """
         return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
 
@@ -76,7 +77,7 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Divide the table into two random pieces, with meters for the planned charges. If `rule` is None, return the table
+    """Divide the table at random into two parts, with meters for the planned charges. If `rule` is None, return the table
     unchanged. A release calls this function once, before any code reads counts.
 
     Raises
@@ -85,8 +86,8 @@ def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequenc
 
     Privacy
     -------
-    The same argument as for `PrivateCounts.split` holds: the release then costs as much as the more expensive piece (theory
-    11.10, release from two pieces).
+    By the same argument as for `PrivateCounts.split`, the release costs as much as the more expensive part (theory 11.10,
+    release from two pieces).
     """
     if rule is None:
         return private
@@ -103,15 +104,15 @@ DOCUMENT = "release.json"
 
 
 def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
-    """Return the rows of an earlier release as counts of atomic cells. In each column, a row is put into the first atomic bin
-    of its released bin.
+    """Return the rows of an earlier release as counts of atomic cells. Each released bin is represented by its first atomic
+    bin.
 
-    The choice of the atomic bin has no effect, because the bins of a generator contain whole released bins.
+    The choice of the atomic bin has no effect, because every bin of a generator consists of whole released bins.
 
     Parameters
     ----------
     folder : the folder of the earlier release.
-    digest : the digest of the earlier release's release.json at the time when the specification was read.
+    digest : the digest of release.json in `folder` when the specification was read.
 
     Raises
     ------
@@ -143,12 +144,12 @@ def _tables(document: ReleaseDocument) -> list[str]:
 
 
 def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    """Check that both releases define neighbours in the same way (key, and number of records of a person), so that losses add
-    up.
+    """Check that both releases define neighbours in the same way (by the key, and by the number of records of a person).
+    Otherwise their privacy losses could not be added.
 
     Raises
     ------
-    InputError : when the neighbours of the two releases differ.
+    InputError : if the two releases define neighbours differently.
     """
     old = document.guarantee
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
@@ -160,11 +161,11 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
 
 
 def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return an (n_bins,) array with the first atomic bin inside each released bin.
+    """Return the first atomic bin inside each released bin, as an (n_bins,) array.
 
     Raises
     ------
-    InputError : when a released bin is not inside one bin of this release.
+    InputError : if a released bin is not inside a single bin of this release.
     """
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
@@ -179,8 +180,8 @@ def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Bin
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return an (n_atoms,) mask of the atomic bins inside a released bin. If the released bin has a category that no longer
-    exists, all entries are False.
+    """Return an (n_atoms,) mask that is True for the atomic bins inside a released bin. If the released bin contains a category
+    that no longer exists, all entries are False.
     """
     atoms = column.atoms
     if bin_number == old.missing:
@@ -202,7 +203,7 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
     Parameters
     ----------
     n : the public number of rows.
-    spent : whether the budget has already been reserved. The message says so.
+    spent : whether the budget has already been reserved. If so, the message says this.
 
     Raises
     ------
@@ -216,13 +217,15 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Results that are computed once and used in all rounds. Their charges are spent before the first round.
+    """Results that are computed once, before the first round, and used in all rounds. Their charges are also spent before the
+    first round.
 
     Attributes
     ----------
-    fitted : results that criteria fitted once.
-    priors : public tables over atomic cells from which generators start, by their name in the configuration.
-    measured : shared measurements on the common bins of all configurations, or None if every round makes its own measurements.
+    fitted : the results that criteria compute once.
+    priors : the public tables from which generators start, on atomic cells, by their names in the configuration.
+    measured : the measurements that all rounds share, on bins that all configurations have in common, or None if every round
+        makes its own measurements.
     kept : a cache of the models that this process has fitted to the measurements.
     """
 
@@ -234,8 +237,8 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate, and whether it is accepted. Noisy scores or a joint test decide this. With a joint test, criterion values
-    are computed only after acceptance.
+    """A candidate table, and whether it is accepted. This is decided by noisy criterion values or by a joint test. With a joint
+    test, noisy criterion values are computed only after acceptance.
     """
 
     candidate: Candidate
@@ -254,7 +257,7 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 
     Raises
     ------
-    InputError : when a table does not fit the specification.
+    InputError : if a table does not fit the specification.
     """
     return {
         name: released_rows(prior.path, spec, prior.digest)
@@ -265,7 +268,7 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 
 
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
-    """Return a digest that identifies a public file. With it, the program notices if the public file is given as the private
+    """Return a digest that identifies a public file. The program uses it to notice that a public file was given as the private
     file.
 
     If the specification names a key of persons, the digest covers all rows, because each reading of the file may draw
@@ -280,11 +283,11 @@ def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) 
 
 @one_thread
 def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
-    """Return the results that criteria and generators compute once, before the loop of rounds.
+    """Compute the results that criteria and generators compute only once, before the first round.
 
     Parameters
     ----------
-    private : the private table on atomic cells, or its pieces, with meters for `spec.plan.once`.
+    private : the private table on atomic cells, or its two parts, with meters for `spec.plan.once`.
     priors : the public tables from which generators start.
 
     Privacy
@@ -304,15 +307,15 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """Make the candidate of a configuration. Also return the private table on the same bins, with the remaining charges of the
-    round.
+    """Generate a candidate table with a configuration. Also return the private table on the same bins, with a meter for the
+    remaining charges of the round.
 
-    The candidate has as many rows as the table, so that criteria compare tables of the same size. If the rows are divided, the
-    returned table is the piece that the criteria use, and the candidate has as many rows as this piece.
+    The candidate has as many rows as the table, so that criteria compare tables of the same size. If the rows are divided into
+    two parts, the returned table is the part that the criteria use, and the candidate has as many rows as this part.
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no candidate.
+    RejectedRound : if no candidate can be made from the noisy model.
     """
     transformation = configuration.transformation
     merged = private.with_plan(spec.plan.per_round).on(transformation)
@@ -334,12 +337,12 @@ def generate(
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
-    Every criterion that uses private counts is computed, independently of the results of other criteria. So the time of a round
-    does not show which criterion failed.
+    Every criterion that uses private counts is computed, even if another criterion has already failed. So the duration of a
+    round does not reveal which criterion failed.
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no candidate.
+    RejectedRound : if no candidate can be made from the noisy model.
 
     Privacy
     -------
@@ -351,8 +354,8 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
     """Decide whether a candidate is accepted. This is the second part of a round.
 
-    With a joint test, a candidate that fails a public score is rejected before any private count is read. Whether this happens,
-    and the time that it saves, depend only on the candidate and on shared measurements.
+    With a joint test, a candidate that fails a criterion on public information is rejected before any private count is read.
+    Whether this happens, and how much time it saves, depend only on the candidate and on shared measurements.
 
     Privacy
     -------
@@ -371,8 +374,8 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Measure, after acceptance, the sums for the questions in [[models]], and return these noisy sums. Return None if there
-    are no such questions.
+    """Measure the sums for the questions in [[models]], after a candidate was accepted, and return the noisy sums. Return None
+    if there are no such questions.
 
     Privacy
     -------

@@ -1,9 +1,9 @@
-"""Estimate the time and memory that a run will need, and whether it can succeed. The estimate uses only settings and public
+"""Estimate how much time and memory a run will need, and whether it can succeed. The estimates use only the settings and public
 sizes.
 
-The classes of generators and criteria have the formulas. The constants in the formulas were measured on one machine
-(docs/appendix/benchmarks.md, `tests.benchmarks.width`). These estimates are rough. On other machines, or with other libraries
-or data, a run may need several times as much, or only a fraction.
+Each class of a generator or criterion defines its own formulas. The constants in the formulas were measured on one machine
+(docs/appendix/benchmarks.md, `tests.benchmarks.width`). The estimates are rough: on another machine, or with other libraries or
+data, a run may need several times as much time or memory, or much less.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class AttemptCost:
 
     Attributes
     ----------
-    configurations : number of configurations of the family. Each combination of hyperparameters counts as one configuration.
+    configurations : the number of configurations of the family. Each combination of hyperparameters is a configuration.
     seconds : time on one core.
     megabytes : peak memory of the whole process.
-    grows : a phrase that says with which sizes the cost grows.
+    grows : a phrase that states with which sizes the cost grows.
     """
 
     family: str
@@ -73,8 +73,8 @@ def usual_rows(spec: ReleaseSpec) -> int:
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
-    """Return the cost of an attempt for each generator family of the configurations, slowest first, for a file with `rows`
-    rows.
+    """Return the cost of the most expensive attempt with each generator family, for a file with `rows` rows. The slowest family
+    comes first.
     """
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
@@ -125,12 +125,12 @@ def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) ->
 
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
-    """Check that the estimated peak memory fits into this machine. On a machine with unknown memory, the function checks
-    nothing.
+    """Check that this machine has at least the estimated peak memory. If the memory of the machine is unknown, nothing is
+    checked.
 
     Raises
     ------
-    ResourceError : when the run does not fit into the memory.
+    ResourceError : if the run needs more memory than the machine has.
     """
     needed, available = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if available is not None and needed > available:
@@ -144,8 +144,8 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check that a release fits into the memory of this machine. The check uses the memory measured in a dry run. A release
-    needs the memory of this process with its libraries and, for each worker process, the memory that the attempts added.
+    """Check that this machine has enough memory for a release, based on the memory that a dry run used. A release needs the
+    memory of this process with its libraries and, for each worker process, the memory that the attempts added.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
     Raises
     ------
-    ResourceError : when the run does not fit into the memory. If a number is unknown, the function checks nothing.
+    ResourceError : if the release needs more memory than the machine has. If a number is unknown, nothing is checked.
     """
     available = machine_megabytes()
     if before is None or after is None or available is None:
@@ -189,7 +189,9 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that would reveal little about a table made from a file with `rows` rows, each with the reason."""
+    """Return the criteria that say little about the quality of a table if the file has `rows` rows. Each item contains a
+    criterion and the reason.
+    """
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
     unanswered = [
@@ -203,8 +205,8 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
 
 
 def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Raise an error if a criterion cannot be met by any table with the same number of rows as the file. `plan` and `release`
-    make the same check.
+    """Raise an error if no table with as many rows as the file could meet one of the criteria. The commands `plan` and
+    `release` make the same check.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""Make complete attempts on a made-up table before the budget is charged, so that a run that is bound to fail costs nothing.
+"""Make complete attempts on a made-up table before the budget is charged. So a run that would certainly fail costs nothing.
 
 Every generator family is tried in its largest configuration. The smallest configuration of the family is also tried, if it is
 at most a quarter as large as the largest, or if it takes more work. The attempts run the code of a release: one-off fits, the
 generator, the projection, the criteria or the joint test, and the criterion values after acceptance. The table has the columns
 and bins of the private table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same
-in every run. The table contains nothing private, so messages may show the place of an error, the time and the memory. A
-rejected round is not reported, because made-up rows do not resemble a population.
+in every run. The table contains nothing private, so messages may show where an error occurred, and how much time and memory was
+used. A rejected round is not reported, because made-up rows do not resemble a population.
 
 `MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, and only from rows that
 it has drawn.
@@ -64,7 +64,7 @@ class DryRun:
 
 
 class MadeUp(PrivateCounts):
-    """Made-up counts with the interface of private counts. A failure inside a mechanism is raised unchanged."""
+    """Made-up counts with the interface of private counts. If a mechanism fails, its error is raised unchanged."""
 
     def __init__(self, counts: Counts, meter: Meter):
         super().__init__(counts, meter)
@@ -82,7 +82,7 @@ class MadeUp(PrivateCounts):
 
 
 def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> DryRun:
-    """Try the `extremes` of the configurations on a made-up table.
+    """Try the largest and the smallest configurations (see `extremes`) on a made-up table.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
     ------
     SpecError : if an attempt ends with an error (the message names the configuration and the place), or if the rules allow no
         row.
-    ResourceError : when the attempts do not fit into the memory of this machine.
+    ResourceError : if this machine has too little memory for the attempts.
     """
     table, before = made_up(spec), megabytes_in_use()
     shared = _run(spec, None, lambda: prepare(spec, _behind_doors(spec, table, spec.plan.once), priors))
@@ -107,11 +107,11 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
 
 def made_up(spec: ReleaseSpec) -> Counts:
-    """Return the made-up table over atomic cells.
+    """Return the made-up table on atomic cells.
 
     Raises
     ------
-    SpecError : when the rules for private rows forbid every row.
+    SpecError : if the rules for private rows forbid every row.
     """
     layout, generator = spec.schema.layout, SeededEntropy(ROWS).generator()
     rows = min(ROWS, spec.rows.stated or ROWS)
@@ -156,7 +156,9 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt. If the noise leaves no candidate, the made-up table takes its place, so that criteria are computed."""
+    """Make one attempt. If no candidate can be made because of the noise, the made-up table is used as the candidate, so that
+    the criteria are computed.
+    """
     private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
@@ -174,7 +176,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its pieces, with the interface of private counts. Every call returns the same rows."""
+    """Return the made-up table, or its two parts, with the interface of private counts. Every call returns the same rows."""
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
@@ -213,7 +215,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """Return the configuration in words, with the bins of the columns that have alternatives."""
+    """Describe a configuration in words, with the binnings of the columns that have alternatives."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

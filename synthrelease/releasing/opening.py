@@ -1,13 +1,13 @@
-"""Check, before the charge, that a private table can be read: that libraries are installed, that format and columns fit, and
-that the file is complete.
+"""Check that a private table can be read, before the budget is charged. The checks cover the libraries, the format and the
+columns of the table, and whether the file is complete.
 
 Privacy
 -------
 The checks read no row. They use the public part of a table (theory 1.8, reading row by row): its format, its columns, whether
 all files together have a row, and whether a gzip or Parquet file is complete. The format follows from the name of the file and
 the bytes before its first line end (`sources.formats`). A database, a Parquet file or a SAS file states the names and types of
-its columns; a CSV file has the names in its header. The checks do not query a view for rows. Files that differ in one row agree
-in all these facts. So no result depends on a record, however often the checks run.
+its columns; a CSV file has the names in its header. The checks do not query a view for rows. All these facts are the same for
+two files that differ in one row. So no result depends on a record, even if the checks are repeated often.
 """
 
 from __future__ import annotations
@@ -168,7 +168,8 @@ _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", "
 def check_opens(
     source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, rows_are_public: bool = True
 ) -> None:
-    """Load the libraries for reading a table. Check the format and the columns of the table, and whether it is complete.
+    """Load the libraries that are needed to read a table. Check the format and the columns of the table, and whether it is
+    complete.
 
     Parameters
     ----------
@@ -178,8 +179,8 @@ def check_opens(
 
     Raises
     ------
-    InputError : when a library is missing, a file cannot be read or lacks a column, or the database does not answer or has no
-        such table or column.
+    InputError : if a library is missing, if a file cannot be read or does not have a needed column, if the database does not
+        answer, or if it does not have the table or a needed column.
     """
     needed = list(dict.fromkeys([*needed_columns(schema), *more]))
     told_of(lambda: _open(source, schema, policy, needed, rows_are_public), f"{source}: ", " Nothing was spent.")
@@ -248,11 +249,11 @@ def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) 
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """Return the names of the columns, in order, for formats that declare them, or None for CSV.
+    """Return the names of the columns in order, for formats that declare them. Return None for CSV.
 
     Raises
     ------
-    InputError : as `enclave.reading.batches`.
+    InputError : as in `enclave.reading.batches`.
     """
     table = source.table or policy.table
     if policy.fixed_width is not None:
@@ -310,7 +311,7 @@ def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
 
 
 def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the Arrow types of the columns whose DuckDB type matters for a check before the charge."""
+    """Return the Arrow types of those columns whose DuckDB type is checked before the budget is charged."""
     import pyarrow as pa
 
     arrow_types = {
@@ -339,8 +340,8 @@ def _of_database(
 
 
 def _asked(table: OpenTable) -> bool | None:
-    """Return whether a stored table has a row. The function does not query a view, because its computation may fail or never
-    end.
+    """Return whether a stored table has a row. Return None for a view. It is not queried, because its computation may fail or
+    never end.
     """
     if table.has_row is None:
         return None

@@ -1,5 +1,5 @@
-"""Run a release from the plan to the result: read the file, compute what all rounds share, select a round, and return the
-result, which may be published.
+"""Run a planned release: read the private file, compute the results that all rounds share, and run rounds until one is
+accepted. The result may be published.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def check_numbers(spec: ReleaseSpec, data: Source) -> None:
 
     Raises
     ------
-    InputError : when a number is missing, occurs twice or cannot be read.
+    InputError : if a number is missing, occurs twice or cannot be read.
     """
     if spec.options.split is not None:
         _numbers(data, spec, spec.options.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
@@ -89,8 +89,8 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 def split_register(
     ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None, trust: Sequence[str] = ()
 ) -> tuple[Statement, Path]:
-    """Create a new key, and record the split of a register in the ledger. From then on, a keyed hash of the record number
-    determines the piece to which a record belongs.
+    """Split a register: create a new key, and record the split in the ledger. From then on, a keyed hash of the record number
+    determines the part (piece) of the register to which a record belongs.
 
     Parameters
     ----------
@@ -105,10 +105,10 @@ def split_register(
 
     Raises
     ------
-    SpecError : when the configuration has no [split].
+    SpecError : if the configuration has no table [split].
     BudgetError : if the register has already been split.
-    InputError : when the numbers cannot be read, are missing in a row, or occur twice.
-    OutputError : when the key's file exists or cannot be written.
+    InputError : if the record numbers cannot be read, or if a number is missing or occurs twice.
+    OutputError : if the file for the key exists already or cannot be written.
 
     Privacy
     -------
@@ -131,8 +131,8 @@ def split_register(
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSplit:
-    """The places where the program finds the split of a register: the ledger, its expected head, and the file of the key (None
-    means LEDGER.key).
+    """Where the split of a register is recorded: the ledger with its expected head, and the file of the key (None means
+    LEDGER.key).
     """
 
     ledger: Path | None
@@ -186,9 +186,9 @@ class Release:
 
     Attributes
     ----------
-    n : number of rows that the release used, if these rows were divided into pieces. Otherwise it is None, because the released
-        table has the same number of rows.
-    n_file : number of rows in the private file, or None if the number of rows that the rules keep is published instead.
+    n : the number of rows that the release used, if these rows were divided into two parts. Otherwise None, because the
+        released table has the same number of rows.
+    n_file : the number of rows in the private file, or None if the number of rows that the rules keep is published instead.
     measured : the noisy marginals from which the table was made, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
     """
@@ -215,15 +215,15 @@ def release(
     piece: PieceOfRegister | None = None,
     trust: Sequence[str] = (),
 ) -> Release | None:
-    """Release one dataset from a private file. The budget must be checked and reserved before; `publish` does this.
+    """Release one dataset from a private file. The caller must check and reserve the budget first; `publish` does this.
 
     Parameters
     ----------
-    jobs : number of processes that run rounds in advance.
-    progress : function that is called with each phase, but never with the number of rounds.
+    jobs : the number of processes that run rounds in parallel, in advance.
+    progress : a function that is called with the name of each phase. It never receives the number of rounds.
     priors : the public tables from which generators start, if they were read already.
     public : digests of further tables that the user declared public (`enclave.ingest.check_not_public`).
-    piece : the piece of the register whose rows are read, for a specification with [split].
+    piece : for a specification with [split], the piece of the register whose rows are used.
     trust : packages of [[plugins]] whose code may run on the private file.
 
     Returns
@@ -232,9 +232,9 @@ def release(
 
     Raises
     ------
-    InputError : when the file does not fit the specification.
-    BudgetError : when delta is too large for the number of rows, or when the private table was declared public.
-    PrivateFailure : when private code failed. The budget counts as spent.
+    InputError : if the file does not fit the specification.
+    BudgetError : if delta is too large for the number of rows, or if the private table was declared public.
+    PrivateFailure : if code that reads private counts failed. The budget counts as spent.
 
     Privacy
     -------
@@ -284,11 +284,11 @@ def read_private(
     ----------
     public : digests of public tables. The private rows that the rules keep must not equal any of these tables
         (`enclave.ingest.check_not_public` gives the reason).
-    piece : the piece of the register, if the specification reads one.
+    piece : the piece of the register whose rows are used, if the specification has [split].
 
     Raises
     ------
-    InputError : when the file does not fit the specification.
+    InputError : if the file does not fit the specification.
     BudgetError : if the rows that the rules keep equal a public table, or if there are more rows than a part of the
         specification supports.
 
@@ -319,8 +319,8 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file equals a public table. This check reads all rows. It is needed if a release uses only a
-    piece of the register, or only some of each person's rows.
+    """Return whether the whole file equals a public table. This check reads all rows. It is needed if a release uses only one
+    piece of a split register, or only some of each person's rows.
 
     The result has an effect only if the tables are equal (`enclave.ingest.check_not_public`). A register that does not fit the
     specification cannot equal a public table, because public tables fit.

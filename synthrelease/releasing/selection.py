@@ -1,6 +1,6 @@
-"""Repeat rounds until one is accepted, in this process or in worker processes.
+"""Run rounds until one is accepted, in this process or in worker processes.
 
-This is private selection (theory 2, selection). `privacy.selection` computes its cost.
+This is private selection (theory 2, selection). The module `privacy.selection` computes its privacy cost.
 
 Hidden number (theory 2b, price of a distribution): draw a hidden K from a public distribution that was fixed beforehand;
 
@@ -69,8 +69,8 @@ Result = TypeVar("Result")
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Return a function that runs the given function while the loaded libraries for linear algebra use a single thread.
 
-    Finding these libraries takes some milliseconds. This happens once, and again after each import that may have loaded another
-    library.
+    The libraries are searched for once, and again after each import that may have loaded another library, because the search
+    takes some milliseconds.
     """
 
     @wraps(function)
@@ -83,7 +83,7 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Return the loaded libraries for linear algebra. The number of loaded modules is the key of the cache."""
+    """Return the loaded libraries for linear algebra. The result is cached for each number of loaded modules."""
     from threadpoolctl import ThreadpoolController  # imported here, because `plan` does not need this library
 
     return ThreadpoolController()
@@ -103,9 +103,11 @@ _watching: set[int] = set()  # The process number of this worker, once the worke
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
     """Run a task in a worker that ends within about a second after its parent has ended.
 
-    The parent passes its process number, because a worker may already be another process's child when it begins its first task.
+    The parent passes its process number, because a worker whose parent has ended may already be the child of another process
+    when it starts its first task.
 
-    On Windows, the process number does not show whether the parent still runs, so a worker ends when its time limit is over.
+    On Windows, the process number does not show whether the parent is still running. There a worker ends when its time limit
+    has passed.
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())
@@ -122,8 +124,8 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Make processes that are started in this block ignore Ctrl-C. This process ignores Ctrl-C, too, while the block runs.
-    Outside the main thread, the function has no effect.
+    """Within this context, ignore Ctrl-C in this process and in all processes that are started. Outside the main thread, the
+    function has no effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what happens to signals
@@ -148,8 +150,8 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round. Only an accepted round has a value. Only a round that failed after the noise has the type and
-    place of an error.
+    """The result of a round. Only an accepted round has a value. Only a round that failed after the noise was added has the
+    type and the place of an error.
     """
 
     verdict: Verdict
@@ -166,8 +168,9 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
         probability is 0.
     run_round : function that runs one round. It returns the output of an accepted round, and None for a rejected round. It must
         be picklable if jobs > 1.
-    jobs : number of processes that run rounds in advance. Among the rounds that end the loop, the first in order decides,
-        whichever finishes first. So the output has the same distribution for any number of jobs.
+    jobs : the number of processes that run rounds in parallel, in advance. Of the rounds that would end the loop, the first in
+        order determines the output, even if another round finishes earlier. So the output has the same distribution for any
+        number of jobs.
 
     Returns
     -------
@@ -175,8 +178,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
     Raises
     ------
-    PrivateFailure : when a round that the loop needs failed inside private code.
-    InternalError : when such a round failed after the noise, for a reason other than noise.
+    PrivateFailure : if a round that the loop needs failed in code that reads private counts.
+    InternalError : if such a round failed after the noise was added, for a reason other than the noise.
     """
     is_over, results = _ending(rule), _results(run_round, jobs)
     try:
@@ -195,8 +198,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return a function that is called after every rejected round. It returns whether the search ends, decided by a coin or by
-    the number K of rounds.
+    """Return a function to be called after every rejected round. It returns whether the search ends. This is decided by a
+    random draw with the stop probability, or by the number K of rounds.
 
     K is hidden and is drawn before the first round.
     """
@@ -238,11 +241,12 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round, and turn every failure into a `Verdict`. So a round that runs in advance cannot end the loop by its failure.
+    """Run a round, and return a `Verdict` for every failure instead of raising an error. So the failure of a round that runs in
+    advance does not end the loop.
 
-    A failure inside private code is FAILED, and so is a lack of memory, because private counts take memory. A `RejectedRound`
-    is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and place. Type and place depend only
-    on noisy values, because only code inside `PrivateCounts.spend` sees private values.
+    The verdict is FAILED if code that reads private counts failed, or if there was too little memory, because private counts
+    need memory. A `RejectedRound` is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and
+    place. These depend only on noisy values, because only code inside `PrivateCounts.spend` sees private values.
     """
     try:
         value = run_round()

@@ -1,7 +1,7 @@
 """Choose the bins of a draft from the noisy tables of a scout.
 
-Bins of numbers have about equal numbers of rows and round limits. Frequent codes have separate bins. Everything is
-post-processing of noisy counts.
+Bins of numeric columns have round limits and about equal numbers of rows. Frequent codes have bins of their own. All choices
+are post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -56,12 +56,13 @@ class ScoutedBins:
     column : the column.
     edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin, or empty for a column that is
         not numeric.
-    numbers : mean of each bin of a numeric column, computed from noisy counts.
-    codes : the codes, strings or periods that have a separate bin. All other codes share one bin. Empty for numeric columns.
-    days : for dates such as 2020-01-31 whose single days have few rows, the period of each day. Otherwise empty.
+    numbers : the mean of each bin of a numeric column, computed from noisy counts.
+    codes : the codes, strings or periods that have a bin of their own. All other codes share one bin. Empty for numeric
+        columns.
+    days : for a column of dates in which single days have few rows, the period to which each day belongs. Otherwise empty.
     fillers : whether the last bin may contain codes such as 98 or 9999. Such a bin ends at a power of ten, and there is a gap
         below it.
-    gaps : noisy number of rows without a value. In a numeric column, rows with a string that is not a number are included.
+    gaps : the noisy number of rows without a value. In a numeric column, rows with a string that is not a number are included.
     """
 
     column: ScoutedColumn
@@ -74,16 +75,16 @@ class ScoutedBins:
 
     @property
     def n_bins(self) -> int:
-        """The number of bins. It includes the bin that other codes share, but not the bin of missing values."""
+        """The number of bins. It includes the shared bin of the other codes, but not the bin for missing values."""
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return an (n_atoms,) array with the bin in the draft that contains each finest bin. Strings that are not numbers
-        share the bin of missing values.
+        """Return, for each finest bin, the bin of the draft that contains it, as an (n_atoms,) array. Strings that are not
+        numbers are in the bin for missing values.
 
         Parameters
         ----------
-        found : published categories of a column without a list of codes.
+        found : the published categories of a column that has no list of codes.
         """
         column = self.column
         if column.kind == "number":
@@ -96,14 +97,15 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of a column of codes or strings.
 
-    Up to 12 codes each have a separate bin. If there are more codes, only frequent codes have a bin. If 1% of the rows are at
-    least 5.4 standard deviations of the noise, a code with 1% of the rows gets a bin in 99% of scouts. Many days are joined
-    into weeks, months, quarters or years. The function chooses the shortest period for which there are at most 16 periods, with
-    an average count of at least 5 standard deviations of the noise.
+    If there are at most 12 codes, each has a bin of its own. If there are more codes, only frequent codes have a bin. If 1% of
+    the rows are at least 5.4 standard deviations of the noise, a code with 1% of the rows gets a bin in 99% of scouts.
+
+    Many days are merged into weeks, months, quarters or years. The function chooses the shortest period that gives at most 16
+    periods, with an average count of at least 5 standard deviations of the noise.
 
     Parameters
     ----------
-    counts : noisy count of each code or string.
+    counts : the noisy count of each code or string.
     gaps : noisy number of rows without a value.
     rows : number of rows of the file.
     deviation : standard deviation of the noise of a count.
@@ -116,8 +118,9 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
-    """Return the period (ISO week, month, quarter or year) of each day from the first to the last counted day. The result is
-    empty if each day keeps its own bin, if at most half of the texts are days, or if the days are too far apart.
+    """Return the period (ISO week, month, quarter or year) to which each day belongs, from the first to the last counted day.
+    The result is empty if each day keeps its own bin, if at most half of the strings are days, or if the days are too far
+    apart.
     """
     days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
@@ -144,14 +147,14 @@ def number_bins(
 ) -> ScoutedBins:
     """Return the bins of a numeric column.
 
-    A bin has about an eighth of the rows, or a fifth of the numbers if there are few numbers, and round limits. The outermost
-    bins have fewer rows. A frequent 0 and codes such as 9999 have separate bins, and a bin begins at each of the `limits` in
-    the codebook.
+    A bin has round limits and about an eighth of the rows, or a fifth of the rows with numbers if few rows have numbers. The
+    outermost bins have fewer rows. If 0 is frequent, it has a bin of its own; so do codes such as 9999. A bin begins at each of
+    the `limits` in the codebook.
 
     Parameters
     ----------
-    first_counts : noisy counts of the cells of the first table.
-    edges, counts : lower edges and noisy counts of the cells of the second table.
+    first_counts : the noisy counts of the cells of the first table.
+    edges, counts : the lower edges and the noisy counts of the cells of the second table.
     gaps : noisy number of rows without a number.
     rows : number of rows of the file.
     deviation : standard deviation of the noise of a count.
@@ -202,8 +205,9 @@ _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
 def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (True, True)) -> Iterator[Fraction]:
-    """Yield the limits between bins of about `mass` rows, and the limits of a small bin at each of the `ends` if there are
-    enough rows."""
+    """Yield the limits between bins of about `mass` rows. If there are enough rows, also yield the limit of a small bin at each
+    end that `ends` selects.
+    """
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
     if total < 2 * tail:
@@ -244,8 +248,8 @@ def _roundness(number: Fraction) -> int:
 
 
 def _mean(low: Fraction, high: Fraction, whole: bool, cells: _Cells) -> float:
-    """Return the mean of a bin, where each row counts as the middle of its cell. For a bin without rows, return the middle of
-    the bin.
+    """Return the mean of a bin, computed as if each row were at the middle of its cell. If the bin has no rows, return the
+    middle of the bin.
     """
     mass = sum(count for _, _, count in cells)
     if not mass:

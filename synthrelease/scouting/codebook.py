@@ -5,15 +5,15 @@
 JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
 to meanings. If `min` and `max` appear in the entry or among its values, the column contains numbers. An entry may also be only
 the `values` object, or only a string, which is then the description. `kind` ("integer", "number", "code", "text" or "date")
-states the kind of the column. `missing` is a list of codes for a missing answer; the codes of a key identify nobody. `limits`
-is a list of numbers; a bin always begins at each of them. For dates, `min` and `max` are dates such as 2020-01-31. `format`,
-such as "%d.%m.%Y", states the date format of the file, if it differs.
+states the kind of the column. `missing` is a list of codes for a missing answer. In a column that is a key, these codes mean
+that a row has no key. `limits` is a list of numbers; a bin always begins at each of them. For dates, `min` and `max` are dates
+such as 2020-01-31. `format`, such as "%d.%m.%Y", states the date format of the file, if it differs.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
 have `kind`, `min`, `max` and `format`.
 
-An XML codebook is a DDI-Codebook. IPUMS and NCHS publish such codebooks with files of fixed width. They state the position of
-each column in the line.
+XML: a DDI-Codebook. IPUMS and NCHS publish such codebooks for their fixed-width files. They state the position of each column
+in the line.
 
 Files of Stata, SAS and SPSS contain labels, codelists and codes for missing values. The program reads labels from public files
 only. In a private file, somebody may have written labels about its records, and no public rule says what they may contain.
@@ -68,12 +68,12 @@ _KEY = re.compile(r"^(?!\w*(?:PAID|COVID|GRID)\b)\w*ID[PHV]?\b|(?i:serial number
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookEntry:
-    """The information about one column in a codebook.
+    """The information that a codebook gives about one column.
 
     Attributes
     ----------
     description : the meaning of the column, or empty if the codebook states no meaning.
-    labels : meaning of each code, where the code is written as in the file.
+    labels : the meaning of each code. The codes are written as in the file.
     missing : codes that mean a missing answer.
     number : whether the codebook says that the column contains numbers.
     code : whether the codebook says that the column contains codes or strings.
@@ -95,7 +95,9 @@ class CodebookEntry:
     dates: tuple[str, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry with its gaps filled from `second`. The result has the missing-value codes of both entries."""
+        """Return this entry, completed with the information in `second` that it does not have. The result has the codes for
+        missing answers of both entries.
+        """
         return CodebookEntry(
             description=self.description or second.description,
             labels=self.labels or second.labels,
@@ -117,9 +119,9 @@ class Codebook:
     Attributes
     ----------
     entries : information about each column, by name.
-    positions : positions of the columns in a file of fixed width, or None if the codebook states no positions.
-    key : name of the column that links the two record types of a hierarchical file, such as persons to households. The key is
-        None for other files.
+    positions : the positions of the columns in a fixed-width file, or None if the codebook states no positions.
+    key : the name of the column that links the two record types of a hierarchical file, such as persons to households, or None
+        for other files.
     """
 
     entries: Mapping[str, CodebookEntry] = field(default_factory=dict)
@@ -215,8 +217,8 @@ def _of_ddi(text: str) -> Codebook:
 
 
 def _is_in(variable: Element, record: str, group: Element) -> bool:
-    """Return whether a record type has a variable. The variable lists its record types, or the group of the record type lists
-    its variables.
+    """Return whether a variable belongs to a record type. Either the variable lists its record types, or the group of the
+    record type lists its variables.
     """
     return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
 
@@ -233,9 +235,9 @@ def _position(variable: Element) -> Position | None:
 def _variable(variable: Element) -> CodebookEntry:
     """Return the entry for a DDI variable.
 
-    A numeric variable contains numbers if most of its codes have the code itself as label, or if it has no codes and is
-    declared continuous. Serial numbers and identifiers are often declared continuous, too, so their entries do not state a
-    kind.
+    A numeric variable is treated as a column of numbers if most of its codes have the code itself as label, or if it has no
+    codes and is declared continuous. Serial numbers and identifiers are often declared continuous as well, so their entries do
+    not state a kind.
     """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
@@ -261,7 +263,7 @@ def _variable(variable: Element) -> CodebookEntry:
 
 
 def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -> dict[str, CodebookEntry]:
-    """Return the entries, with codes written as in a file of fixed width: with or without leading zeros.
+    """Return the entries of a codebook with the codes written as in a fixed-width file: with or without leading zeros.
 
     Parameters
     ----------
@@ -334,12 +336,14 @@ def _entry(name: str, about: Any) -> CodebookEntry:
 
 
 def _kind(text: Any) -> str:
-    """Return the kind if it is one of the four known kinds; otherwise return an empty string."""
+    """Return the stated kind if it is one of the known kinds, or otherwise an empty string."""
     return text if text in _KINDS else ""
 
 
 def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
-    """Return the stated smallest and largest number. A bound is None if it is not stated or is no number."""
+    """Return the smallest and the largest number that an entry states. A bound is None if it is not stated or is not a
+    number.
+    """
     return _number(values.get("min")), _number(values.get("max"))
 
 
@@ -399,14 +403,14 @@ def _line(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnNotes:
-    """The information about one column in a file of Stata, SAS or SPSS.
+    """The information that a file of Stata, SAS or SPSS contains about one column.
 
     Attributes
     ----------
     label : the label of the column, or empty if the column has no label.
     value_labels : the meaning of each labelled value of the column.
     missing : values that the file declares as missing.
-    missing_ranges : ranges of numbers that the file declares as missing values, as (lowest, highest) with both ends included.
+    missing_ranges : ranges of numbers that the file declares as missing, as (lowest, highest). Both ends are included.
     """
 
     label: str = ""
@@ -426,11 +430,11 @@ class ColumnNotes:
 
 
 def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
-    """Return labels and missing values of every column of a **public** file of Stata, SAS or SPSS.
+    """Return the labels and the declared missing values of every column of a **public** file of Stata, SAS or SPSS.
 
     Raises
     ------
-    InputError : when the file cannot be read, for the same reasons as in `package_batches`.
+    InputError : if the file cannot be read, for the same reasons as in `package_batches`.
     """
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     return {name: _notes(package, facts, name) for name in facts.column_names}

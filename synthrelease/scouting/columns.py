@@ -1,9 +1,9 @@
 """Choose the cells in which a scout counts the values of each column. The choice depends only on the codebook and on noisy
 counts.
 
-Each code has a cell. Numbers are counted twice. The cells of the first table are public. They are intervals of equal width if
-the bounds are near each other. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0 has a separate cell.
-For the second table, cells with many rows are cut into round steps.
+Each code has a cell. Columns of numbers are counted twice. The cells of the first table are public. If the bounds are near each
+other, the cells are intervals of equal width. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0 has a
+cell of its own. For the second table, cells with many rows are divided into round steps.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter,
 
 
 def days_between(first: date, last: date) -> list[date]:
-    """Return all days from the first to the last."""
+    """Return all days from the first to the last day, both included."""
     return [first + timedelta(place) for place in range((last - first).days + 1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An interval [low, high) of a numeric column. It may be cut at multiples of a smallest step.
+    """An interval [low, high) of a numeric column. It can be divided at multiples of a smallest step.
 
-    Bounds and step are exact fractions, so that the edges of bins are round decimal numbers.
+    The bounds and the step are exact fractions, so that the edges of bins are round decimal numbers.
     """
 
     low: Fraction
@@ -65,9 +65,9 @@ class Cell:
     step: Fraction
 
     def edges(self, parts: float = math.inf) -> list[Fraction]:
-        """Return the lower edges of at most `parts` intervals of equal, round width that divide the cell.
+        """Divide the cell into at most `parts` intervals of equal, round width, and return their lower edges.
 
-        If no such width divides the cell, the result is the lower edge of the cell alone.
+        If no such width divides the cell, return only the lower edge of the cell.
         """
         width = self.high - self.low
         for place, step in enumerate(ROUND):  # 2 times a power of ten gives limits such as 46, where a person would choose 45
@@ -78,8 +78,8 @@ class Cell:
 
 
 def fillers_from(high: Fraction) -> Fraction:
-    """Return the lower edge of the cell just below this power of ten. Registers use codes such as 97, 998 or 99999 in this
-    cell.
+    """Return the lower edge of the cell just below a power of ten. Many registers use numbers in this cell as codes, such as
+    97, 998 or 99999.
     """
     return high - max(Fraction(10), high / 100)
 
@@ -90,16 +90,16 @@ class ScoutedColumn:
 
     Attributes
     ----------
-    name, description : name and meaning of the column.
+    name, description : the name and the meaning of the column.
     kind : "listed" for a column whose codes the codebook lists, "texts" for categories without a list, "number" for numbers.
-    codes : meaning of each code, without the codes for missing answers.
+    codes : the meaning of each code, except the codes for missing answers.
     missing : strings that mean a missing answer.
     low, high : the smallest and the largest number, or None if the codebook does not state it.
     whole : whether the numbers are integers. If so, any other number is treated as a string that is not a number.
     limits : numbers such as 37 weeks, the limit of births at term. A bin always begins at each of these numbers.
-    dates : for dates, three strings: the first date, the last date and the date format. The codes are then days, weeks, months,
-        quarters or years: the shortest period that gives at most 16 periods from the first to the last date. The choice depends
-        only on these two dates. Empty for other columns.
+    dates : for dates, three strings: the first date, the last date and the date format. The codes are then periods: days,
+        weeks, months, quarters or years, whichever is the shortest that gives at most 16 periods. This choice depends only on
+        the first and the last date. Empty for other columns.
     """
 
     name: str
@@ -115,8 +115,8 @@ class ScoutedColumn:
 
     @cached_property
     def days(self) -> dict[str, str]:
-        """The period of each day from the first to the last date, by the strings for this day in the file. The dict is empty
-        for columns that do not contain dates.
+        """A mapping from every string that states a day to the period of this day, for all days from the first to the last
+        date. It is empty for columns that do not contain dates.
 
         Raises
         ------
@@ -160,12 +160,13 @@ class ScoutedColumn:
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
         """Return the lower edges of the cells of the second table.
 
-        If the noise allows it, a cell is divided into one step for each fiftieth of all numbers that it contains. A frequent 0
-        is not counted.
+        If the noise allows it, a cell is divided into one step for each fiftieth of all numbers that it contains. For this
+        purpose, a frequent 0 is not counted.
 
         Parameters
         ----------
-        counts : noisy counts of the cells of the first table. The result depends on no other private value.
+        counts : the noisy counts of the cells of the first table. The result depends on the private file only through these
+            counts.
         deviation : standard deviation of the noise of a count.
         """
         full = [(cell, count) for cell, count in zip(self.cells, counts, strict=False) if count > FULL * deviation]
@@ -178,7 +179,8 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return, for each finest bin, its cell, given the lower edges of the cells (n_atoms + 2,).
+        """Return the cell to which each finest bin belongs, as an (n_atoms + 2,) array. `edges` are the lower edges of the
+        cells.
 
         The last two entries are the cell of strings that are not numbers, and the cell of missing values.
         """
@@ -186,14 +188,14 @@ class ScoutedColumn:
         return np.append(places, [len(edges), len(edges) + 1])
 
     def column(self, found: Sequence[str] = ()) -> Column:
-        """Return the column of the schema by which the file is read.
+        """Return the column of the schema that is used to read the file.
 
         This column has the finest bins of the scouted column, one bin for unlisted strings or strings that are not numbers, and
         one bin for missing values.
 
         Parameters
         ----------
-        found : categories of a column without a list of codes, which were published with noise.
+        found : the categories of a column that has no list of codes. They were published with noise.
         """
         number = self.kind == "number"
         codes = () if number else tuple(self.codes) or tuple(found)
@@ -228,7 +230,7 @@ class ScoutedColumn:
 
 @lru_cache(maxsize=256)
 def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Cell, ...]:
-    """Return the cells of the first table of a number with these bounds. Columns with equal bounds share the result."""
+    """Return the cells of the first table of a numeric column with these bounds. Columns with equal bounds share the result."""
     return tuple(_linear(low, high, whole) or _grid(low, high, whole))
 
 
@@ -252,7 +254,7 @@ def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Ce
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells within the bounds. Their edges are 1, 2 and 5 times powers of ten, with further cells next to 0."""
+    """Return cells within the bounds whose edges are 1, 2 and 5 times powers of ten. There are further cells next to 0."""
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
     sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]
@@ -275,15 +277,15 @@ def scouted_columns(
 
     Parameters
     ----------
-    entries : entry of each column, by name.
+    entries : the codebook's entry for each column, by name.
     only : names of the columns to count, or None for all columns.
     leave_out : names of columns that are not counted.
 
     Raises
     ------
-    InputError : if the codebook lacks a named column, or gives neither codes nor a kind for a column. Also if a lower bound is
-        not below the upper bound, if a bound of integers is not an integer, or if fewer than two columns remain, because the
-        measure of dependence needs two columns.
+    InputError : if the codebook has no entry for a named column, or states neither codes nor a kind for a column. Also if a
+        lower bound is not below the upper bound, or if a bound of integers is not an integer. Also if fewer than two columns
+        remain, because the measure of dependence needs two columns.
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:
@@ -334,10 +336,10 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
 
 
 def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
-    """Return the schema of the private file at the finest bins.
+    """Return the schema of the private file on the finest bins.
 
     Parameters
     ----------
-    found : published categories of each column without a list of codes.
+    found : the published categories of each column that has no list of codes.
     """
     return Schema(columns=tuple(column.column(found.get(column.name, ())) for column in columns))

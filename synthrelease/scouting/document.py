@@ -1,4 +1,4 @@
-"""Define scout.json, which contains the results of a scout: noisy counts, facts from the codebook, and the privacy cost of the
+"""Define the contents of scout.json, the result of a scout: noisy counts, facts from the codebook, and the privacy cost of the
 counts.
 
 Everything in the document may be published.
@@ -69,7 +69,7 @@ class ScoutedPart(Part):
 
     @property
     def lower_limits(self) -> tuple[Fraction, ...]:
-        """The lower limits of the cells of the second table of a number."""
+        """The lower limits of the cells of the second table of a numeric column."""
         return tuple(map(Fraction, self.edges))
 
     @property
@@ -86,7 +86,7 @@ class DependencePart(Part):
     Attributes
     ----------
     steps : the noisy mean, as a number of steps.
-    one : the number of steps that make a distance of 1.
+    one : the number of steps that equal a distance of 1.
     rows : the number of rows from which the dependence was computed.
     """
 
@@ -107,7 +107,7 @@ class ScoutDocument(Part):
     ----------
     format, kind : version and kind of the document.
     title : title of the scout.
-    rows : number of rows of the private file, published exactly. With a key, number of persons; one row of each person was
+    rows : the exact number of rows of the private file. With a key, the exact number of persons; one row of each person was
         counted.
     unit, key, first_by, missing_keys : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
@@ -185,7 +185,7 @@ class ScoutDocument(Part):
 
 
 def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins of a column in a draft, which depend on the column's noisy counts alone."""
+    """Return the bins of a column in a draft. They depend only on the noisy counts of the column."""
     column = part.column
     if column.kind == "number":
         return number_bins(column, part.first, part.lower_limits, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
@@ -194,8 +194,8 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """For each noisy count of a single column, yield four values: the column, the value, the count, and how many noise terms
-    the count contains.
+    """Yield four values for each noisy count of a single column: the column, the value that was counted, the count, and the
+    number of noise terms in this count.
 
     For numbers, these are the counts of the second table.
     """

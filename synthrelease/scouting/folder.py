@@ -23,7 +23,7 @@ from synthrelease.scouting.pages import pages
 def files_of(document: ScoutDocument) -> dict[str, bytes]:
     """Return the contents of all files of the folder except the checksums, by file name.
 
-    In counts.csv, an apostrophe is put before each string that a spreadsheet would execute as a formula.
+    In counts.csv, each string that a spreadsheet would execute as a formula begins with an additional apostrophe.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -41,11 +41,11 @@ def files_of(document: ScoutDocument) -> dict[str, bytes]:
 
 
 def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
-    """Return the contents of scout.json in a scout's folder, as a document and as bytes.
+    """Read scout.json in the folder of a scout. Return its contents as a document and as bytes.
 
     Raises
     ------
-    InputError : when the folder has no scout.json, or when `verify_scout` finds a problem in it.
+    InputError : if the folder has no scout.json, or if `verify_scout` finds a problem in the folder.
     """
     folder = Path(folder)
     if not (folder / NAME).is_file():
@@ -125,8 +125,8 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
 
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
-    """Yield the problems in the tables. If another version wrote the scout, its cells may differ from the cells that this
-    version would choose.
+    """Yield the problems in the tables. If another version of the program wrote the scout, its cells may differ from those that
+    this version would choose.
     """
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)

@@ -1,8 +1,8 @@
 """Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
 A scout checks its settings, charges the ledger, reads the file once or twice, adds noise and writes a folder. Like a release, a
-scout cannot be undone: its cost counts as spent once the file is opened. Every check that does not require reading rows is made
-before the ledger is charged. The rows influence the results only through noisy counts.
+scout cannot be undone: its cost counts as spent once the file is opened. Every check that does not need the rows is made before
+the ledger is charged. The rows influence the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Scouting:
     Attributes
     ----------
     title : title of the scout for its pages.
-    columns : columns to count, as the codebook describes them.
+    columns : the columns to count, as described by the codebook.
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
     unit : the unit that the guarantee protects: a row, or all rows of a person (the rows with the same key).
     cap : the budget of scout and release together.
@@ -141,8 +141,8 @@ class Scouting:
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
-        """Return the charge of each step of the measurement, by the name of the step. These charges add up to the scout's
-        cost.
+        """Return the charge of each step of the measurement, by the name of the step. The sum of these charges is the cost of
+        the scout.
         """
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
@@ -177,9 +177,9 @@ def cap_of(
 
     Raises
     ------
-    InputError : if delta is 0, but `rho` is stated, a column of texts has no list of codes, or a column of numbers has no
-        bounds. Texts without a list need a delta above 0, because a text may occur in one row alone. Numbers without bounds
-        need a delta above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
+    InputError : if delta is 0 although `rho` is stated, a column of texts has no list of codes, or a column of numbers has no
+        bounds. Texts without a list need a delta above 0, because a text may occur in only one row. Numbers without bounds need
+        a delta above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
     """
     if not delta:
         open_ended = [
@@ -207,8 +207,8 @@ def needed_rows(deviation: float) -> int:
 
 
 def check_noise(scouting: Scouting) -> None:
-    """Raise BudgetError when the noise is too large for a draft: when five standard deviations of the noise of a count exceed
-    3% of the rows.
+    """Raise BudgetError if the noise is too large for a draft. This is the case if five standard deviations of the noise of a
+    count exceed 3% of the rows.
     """
     deviation, cap = scouting.deviation, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
@@ -224,7 +224,7 @@ def check_noise(scouting: Scouting) -> None:
 def check_memory(scouting: Scouting) -> None:
     """Raise BudgetError if the machine may have too little memory to count texts without a list of codes.
 
-    With a key, the texts of every row that may be the first row of a person are in memory (`enclave.persons.Persons`).
+    With a key, the program keeps the texts of every row that may be the first row of a person (see `enclave.persons.Persons`).
     """
     available = machine_megabytes()
     texts = sum(column.kind == "texts" for column in scouting.columns)
@@ -293,8 +293,8 @@ def scout(
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
-    """Raise BudgetError when the rest of the ledger's budget is below the whole cap, because no release could follow the
-    scout.
+    """Raise BudgetError if the remaining budget of the ledger is smaller than the whole cap, because then no release could
+    follow the scout.
     """
     left = statement.epsilon_limit - statement.epsilon, statement.delta_limit - statement.delta
     if cap.epsilon > left[0] or cap.delta > left[1]:
@@ -316,7 +316,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
     Parameters
     ----------
-    entropy : source of randomness for the noise. Only tests pass another source than the operating system's.
+    entropy : the source of randomness for the noise. Only tests use a source other than the operating system.
     """
     from synthrelease.scouting.scout_mechanism import MOST_ROWS, dependence, frequent_texts, noisy_tables
 
@@ -357,8 +357,8 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return, for each of the (n_atoms,) finest bins of a column, its cell in the first table of the column. Each code has a
-    separate cell.
+    """Return, for each finest bin of a column, its cell in the first table of the column, as an (n_atoms,) array. Each code has
+    a cell of its own.
     """
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 

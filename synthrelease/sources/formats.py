@@ -1,11 +1,11 @@
-"""Recognise the format of a file (text, Parquet, SQLite, DuckDB, Stata, SAS, SPSS) by its name and its first line alone.
+"""Recognise the format of a file (text, Parquet, SQLite, DuckDB, Stata, SAS, SPSS). Only its name and its first line are used.
 
 Privacy
 -------
 Everything after the first line of a text file may be a row, and a row may contain any bytes, including the signature of another
-format. So the program looks for a signature only before the first line end. A signature that consists of letters could be the
-name of a column. So it is accepted only if a control character follows in the same line, or if it is longer than any name of a
-column.
+format. So the program searches for a signature only before the first line end. A signature that consists of letters could also
+be the name of a column. It is accepted only if a control character follows in the same line, or if it is longer than any name
+of a column.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
 
     Parameters
     ----------
-    metadata : metadata of the Parquet file. No row is read.
+    metadata : the metadata of the Parquet file. No row is read.
     needed : names of the columns that will be read.
     """
     for number in range(metadata.num_row_groups):
@@ -54,8 +54,8 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
 
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
-    """Return the number of rows per batch of a Parquet file: at most `most_rows`, and about `most_bytes` by the file's
-    metadata.
+    """Return how many rows of a Parquet file to read in one batch: at most `most_rows`, and at most about `most_bytes` bytes
+    according to the metadata.
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
@@ -72,14 +72,14 @@ class Package:
     Attributes
     ----------
     name : name of the format for messages.
-    parser : suffix of the name of pyreadstat's reading function.
-    origin : the date and time that the number 0 means.
-    dates, moments, times : regular expressions for formats: of dates, of dates with a time, and of times of day.
-    day : unit in which dates are counted.
-    tick : unit in which dates with a time, and times of day, are counted.
-    letters : letters that stand for missing values in columns of numbers, such as .a in Stata.
-    block : block size in bytes. The size of a complete file is a multiple of this number. It is stated for formats in which a
-        file need not state its number of rows.
+    parser : the suffix of the name of the function in pyreadstat that reads the format.
+    origin : the date and time that the number 0 represents.
+    dates, moments, times : regular expressions for the display formats of dates, of dates with a time, and of times of day.
+    day : the unit in which dates are counted.
+    tick : the unit in which dates with a time and times of day are counted.
+    letters : letters that mark special missing values in columns of numbers, such as .a in Stata.
+    block : the block size in bytes, for formats in which a file need not state its number of rows. The size of a complete file
+        is a multiple of the block size.
     """
 
     name: str
@@ -131,7 +131,7 @@ _STATA = b"<stata_dta><header><release>"
 
 
 class FileFormat(Enum):
-    """A file format that does not belong to a statistical package."""
+    """A file format other than those of the statistical packages."""
 
     TEXT = auto()
     PARQUET = auto()
@@ -150,12 +150,12 @@ def holds_controls(text: bytes) -> bool:
 
 
 def format_of(file: Path, start: bytes) -> FileFormat | Package:
-    """Return the format of a file; `Kind.TEXT` if no other format is recognised.
+    """Return the format of a file, or `Kind.TEXT` if no other format is recognised.
 
     Parameters
     ----------
     file : path of the file. Its name determines the format if the first line does not.
-    start : the first 1,024 bytes of the file; all bytes of a shorter file.
+    start : the first 1,024 bytes of the file, or all bytes of a shorter file.
     """
     line = first_line(start)
     if line.startswith(PARQUET) and holds_controls(line):

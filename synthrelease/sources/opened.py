@@ -1,7 +1,7 @@
-"""Open one table of a DuckDB or SQLite file, or of a database server, read-only and without reading a row.
+"""Open a table of a DuckDB or SQLite file or of a database server. The table is opened read-only, and no row is read.
 
-The name of the table and the names of its columns come from the catalogue of the database (`tables`). The caller reads the
-rows. DuckDB and servers need the extra `database`; SQLite comes with Python.
+The name of the table and the names of its columns are looked up in the catalogue of the database (module `tables`). The caller
+reads the rows. DuckDB and database servers need the extra `database`. SQLite is part of Python.
 """
 
 from __future__ import annotations
@@ -45,26 +45,24 @@ OnStop = Callable[[Callable[[], object]], None]
 
 
 class Stop:
-    """Lets another thread stop the reading. A request to stop interrupts the libraries that are reading."""
+    """Allows another thread to stop the reading of a table. A request to stop interrupts the libraries that are reading."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
 
     def by(self, way: Callable[[], object]) -> None:
-        """Register a function that is called when reading should stop. If a stop was already requested, the function is called
-        at once.
-        """
+        """Register a function that is called when a stop is requested. If a stop was requested before, call it now."""
         self._ways.append(way)
         if self._asked.is_set():
             self._tell()
 
     @property
     def asked(self) -> bool:
-        """Whether reading should stop."""
+        """Whether a stop was requested."""
         return self._asked.is_set()
 
     def ask(self) -> None:
-        """Request that reading stops, and call all registered functions."""
+        """Request a stop: call all registered functions."""
         self._asked.set()
         self._tell()
 
@@ -80,11 +78,11 @@ class OpenTable:
 
     Attributes
     ----------
-    connection : connection of DuckDB or SQLite, or engine of SQLAlchemy.
-    names : names of the columns.
-    select : function that takes names of columns and returns the SELECT statement for these columns, for all rows.
-    types : by name, the type of each column; empty if the database declares no types.
-    has_row : function that returns whether the table has a row; None for a view, because its rows must be computed.
+    connection : the connection of DuckDB or SQLite, or the engine of SQLAlchemy.
+    names : the names of the columns.
+    select : a function that takes names of columns and returns a SELECT statement for all rows of these columns.
+    types : the type of each column, by name; empty if the database declares no types.
+    has_row : a function that returns whether the table has a row; None for a view, because its rows would have to be computed.
     """
 
     connection: Any
@@ -124,7 +122,7 @@ def opened_duckdb(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenT
 
 @contextmanager
 def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenTable]:
-    """Open a table of a SQLite file. Raises InputError if the table does not exist or the file is truncated."""
+    """Open a table of a SQLite file. Raises InputError if the table does not exist or if the file is incomplete."""
     _check_size(path)
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         stop(connection.interrupt)
@@ -148,7 +146,7 @@ def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenT
 def _check_size(path: Path) -> None:
     """Raise InputError if a SQLite file is shorter than its header states.
 
-    SQLite itself would read zeros beyond the end of the file. The header states the number of pages and the size of a page.
+    Beyond the end of the file, SQLite itself would read zeros. The header states the number of pages and the size of a page.
     """
     with path.open("rb") as file:
         header = file.read(32)
@@ -159,11 +157,12 @@ def _check_size(path: Path) -> None:
 
 @contextmanager
 def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
-    """Open a table of a database by SQLAlchemy.
+    """Open a table of a database with SQLAlchemy.
 
     Raises
     ------
-    InputError : when the table does not exist, the URI does not name a database, or the dialect or its driver is not installed.
+    InputError : if the table does not exist, if the URI does not name a database, or if the dialect or its driver is not
+        installed.
     """
     engine = engine_of(uri)
     try:

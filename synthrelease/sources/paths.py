@@ -1,9 +1,9 @@
 """Recognise texts that may be a database connection string, so that no message shows a password.
 
-Such a text is never quoted, unless it names an existing file. Connection strings have many dialects (URIs, JDBC, libpq, ODBC,
-`user:password@server`, chains of stores) without a common syntax. So the check covers more texts than necessary. A text is not
-shown if it has a scheme before a colon, an @, or a key with a value beside other text. A mistyped file name has none of these
-features, so messages show it.
+Messages never quote such a text, unless it names an existing file. Connection strings have many forms without a common syntax:
+URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores. So the check covers more texts than necessary. A text is not
+shown if it contains a scheme before a colon, an @, or a key with a value next to other text. A mistyped file name has none of
+these features, so messages show it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=
 def may_hold_secret(text: str) -> bool:
     """Return whether the text looks like a connection string.
 
-    Percent-encoded characters such as %3B and full-width characters are decoded first.
+    Percent-encoded characters such as %3B, and full-width characters, are decoded first.
 
     Examples
     --------
@@ -46,9 +46,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text after percent-encoded characters were decoded (up to three times) and full-width characters were
-    normalised.
-    """
+    """Decode percent-encoded characters (up to three times) and normalise full-width characters."""
     for _ in range(3):
         text = _CODED.sub(lambda sign: chr(int(sign[1], 16)), text)
     return unicodedata.normalize("NFKC", text)
@@ -67,11 +65,11 @@ def _is_there(text: str | Path) -> bool:
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return the path.
+    """Return the path, unless it looks like a connection string.
 
     Raises
     ------
-    InputError : for a text that looks like a connection string and names no existing file. The text is not quoted.
+    InputError : if the text looks like a connection string and names no existing file. The message does not quote the text.
     """
     if is_unknown_connection(path):
         raise InputError(f"This is not a path. {UNKNOWN_FORM}")
@@ -79,11 +77,11 @@ def checked_path(path: str | Path) -> Path:
 
 
 def without_secrets(message: str, words: Iterable[str]) -> str:
-    """Return a message with every quoted connection string replaced by a placeholder.
+    """Replace every quoted connection string in a message by a placeholder.
 
     Parameters
     ----------
-    words : the arguments of the command line. In an argument `--option=value`, the value is checked, too.
+    words : the arguments of the command line. In an argument `--option=value`, the value is also checked.
     """
     values = {part for word in words for part in (word, word.partition("=")[2]) if part}
     for value in sorted(filter(is_unknown_connection, values), key=len, reverse=True):
@@ -93,7 +91,9 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """Return a regular expression that matches a character as messages print it. Messages escape some characters."""
+    """Return a regular expression that matches a character in the form in which messages print it. Messages escape some
+    characters.
+    """
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

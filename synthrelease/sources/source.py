@@ -1,12 +1,12 @@
-"""Locate the table that a steward named: one file, a folder, a pattern of files, or a table of a database.
+"""Locate the table that a steward named: a file, a folder or pattern of several files, or a table of a database.
 
 Files are named by a path, a folder, or a pattern such as `births/2019-*.parquet`.
 
-A database is named by a file (DuckDB, SQLite) or by a URI of SQLAlchemy, such as `postgresql://server/registry`. User and
-password come only from the environment variables `USER` and `PASSWORD`. URIs, TOML files and options may not contain them,
-because these texts end up in shell histories, process lists and notes.
+A database is named by a file (DuckDB, SQLite) or by a SQLAlchemy URI, such as `postgresql://server/registry`. The user and the
+password are read only from the environment variables `USER` and `PASSWORD`. URIs, TOML files and options must not contain them,
+because they would appear in shell histories, lists of processes and notes.
 
-Messages show a source as its path, or as the scheme of its URI.
+Messages show the path of a source, or only the scheme of its URI.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WHY = "it may infer the type of a column from the first rows. Then one row woul
 
 
 def check_driver(uri: str) -> None:
-    """Raise InputError when the URI names a SQLAlchemy dialect that may infer column types from the first rows."""
+    """Raise InputError if the URI names a SQLAlchemy dialect that may infer the types of columns from the first rows."""
     if guessing := _GUESSING.match(uri):
         raise InputError(f"{guessing[1]!r} cannot be used as a database: {_WHY} Give the file itself, as CSV.")
 
@@ -55,7 +55,7 @@ CHANGED = "A file changed while it was read. Read the files again when no progra
 
 
 def is_pattern(text: str) -> bool:
-    """Return whether a text has a wildcard: `*`, `?` or `[`."""
+    """Return whether a text contains a wildcard: `*`, `?` or `[`."""
     return bool(_PATTERN.search(text))
 
 
@@ -63,13 +63,13 @@ def folder_files(path: Path) -> list[Path]:
     """Return the Parquet and CSV files of a folder in the order of their names. If the path is not a folder, return the path
     itself.
 
-    Files whose names begin with a dot or an underscore are ignored, as in other programs. Such files are notes of the program
-    that wrote the folder.
+    Files whose names begin with a dot or an underscore are ignored, because they contain notes of the program that wrote the
+    folder.
 
     Raises
     ------
-    InputError : when the folder has no table, or contains anything else. Otherwise the program could miss the rows in other
-        files, and nobody would notice.
+    InputError : if the folder contains no Parquet or CSV file, or if it contains any other file. Otherwise the rows of the
+        other files could be missed without notice.
     """
     if not path.is_dir():
         return [path]
@@ -81,7 +81,9 @@ def folder_files(path: Path) -> list[Path]:
 
 
 def fitting(pattern: Path) -> list[Path]:
-    """Return all paths that match a pattern, sorted; empty for a path without wildcards. Raises OSError or ValueError."""
+    """Return the sorted paths that match a pattern. Return an empty list for a path that has no wildcards. Raises OSError or
+    ValueError if the pattern cannot be evaluated.
+    """
     fixed = list(takewhile(lambda part: not is_pattern(part), pattern.parts))
     return sorted(Path(*fixed).glob("/".join(pattern.parts[len(fixed) :]))) if len(fixed) < len(pattern.parts) else []
 
@@ -91,7 +93,7 @@ def pattern_files(pattern: Path) -> list[Path]:
 
     Raises
     ------
-    InputError : when no path matches, or a matching path is not a Parquet or CSV file.
+    InputError : if no path matches, or if a matching path is not a Parquet or CSV file.
     """
     return _tables("matches the pattern", lambda: fitting(pattern))
 
@@ -123,12 +125,14 @@ def _is_table(path: Path) -> bool:
 
 
 def which_file(number: int, n_files: int) -> str:
-    """Return a sentence that identifies one of several files by its position. The sentence does not name the file."""
+    """Return a sentence that identifies one of several files by its position, without its name."""
     return f"The problem is in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:
-    """Return size, time of the last change and inode number of a file. Raises InputError if the file does not exist."""
+    """Return the size, the time of the last change and the inode number of a file. Raises InputError if the file does not
+    exist.
+    """
     try:
         status = file.stat()
     except OSError:
@@ -140,11 +144,11 @@ def state_of(file: Path) -> State:
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
-    """Yield the files of a table with their states, and check at the end that the files are unchanged.
+    """Yield the files of a table with their states. At the end, check that no file has changed.
 
     Raises
     ------
-    InputError : at the end, when a file was added, removed or written in the meantime.
+    InputError : at the end, if a file was added, removed or written in the meantime.
     """
 
     def now() -> list[tuple[Sequence[Path], list[State]]]:
@@ -168,15 +172,15 @@ _SECRET_IN_ADDRESS = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|ui
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The place of a table: its files, or its database.
+    """The location of a table: its files, or its database.
 
     Attributes
     ----------
-    path : path of the file or folder, or a pattern of paths; None for a URI that names no file.
-    uri : URI of a database, without user and password, or of a SQLite or DuckDB file; empty if a path was given.
-    table : name of the table in the database; None if no name was given.
-    members : where the second of two linked tables is, such as the persons of households; None if it is in the same place or if
-        there is none.
+    path : the path of the file or folder, or a pattern of paths; None for a URI that names no file.
+    uri : the URI of a database (without user and password) or of a SQLite or DuckDB file; empty if a path was given.
+    table : the name of the table in the database; None if no name was given.
+    members : the location of the second of two linked tables, such as the persons of households; None if it is in the same
+        place or if there is no second table.
     """
 
     path: Path | None = field(default=None, repr=False)
@@ -190,14 +194,14 @@ class Source:
 
         Parameters
         ----------
-        data : path, pattern or URI of the table. A `Source` is returned unchanged.
+        data : the path, pattern or URI of the table. A `Source` is returned unchanged.
         table : name of the table in a database.
         members : path or URI of the second of two linked tables, such as the persons of households.
 
         Raises
         ------
-        InputError : when a URI contains user or password, when the text is a connection string of another dialect (neither text
-            is quoted), and when a dialect infers types from rows.
+        InputError : if a URI contains a user or a password, if the text is another kind of connection string, or if the dialect
+            infers types from rows. In the first two cases, the message does not quote the text.
         """
         if members is not None:
             return replace(cls.of(data, table), members=cls.of(members))
@@ -227,12 +231,12 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Whether the table is in a database that is given by a URI, and not in a file."""
+        """Whether the table is in a database that is given by a URI and not by a file."""
         return self.path is None
 
     def is_there(self) -> bool:
-        """Return whether the file or folder exists, or any file matches the pattern. A URI of a database is not opened and
-        counts as existing.
+        """Return whether the file or folder exists, or whether any file matches the pattern. A database with a URI is assumed
+        to exist, and is not opened.
         """
         try:
             if self.path is None or self.path.is_file() or self.path.is_dir():
@@ -253,11 +257,12 @@ class Source:
             return False
 
     def files(self) -> list[Path]:
-        """Return the absolute paths of all files that are read, in the order of their names; empty for a URI of a database.
+        """Return the absolute paths of all files of the table, in the order of their names. Return an empty list for a database
+        with a URI.
 
         Raises
         ------
-        InputError : when a folder or pattern has no file, or has a file that is not a Parquet or CSV file.
+        InputError : if a folder or pattern has no file, or if one of its files is not a Parquet or CSV file.
         """
         if self.path is None:
             return []
@@ -271,12 +276,12 @@ class Source:
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
-        """Return the source of a hierarchical file with its two linked tables, such as households and persons.
+        """Return a source with the two linked tables of a hierarchical file, such as households and persons.
 
         Parameters
         ----------
-        records : record types of the file. Lines of the first type are the first table, and lines of the second type are the
-            second table. If there are fewer than two types, or a second file, the source is returned unchanged.
+        records : the record types of the file. Lines of the first type form the first table, and lines of the second type form
+            the second table. If there are fewer than two types, or if there is a second file, the source is returned unchanged.
         """
         roots, members = (*records, None, None)[:2]
         if members is None or self.members is not None:
@@ -284,16 +289,16 @@ class Source:
         return replace(self, table=roots, members=replace(self, table=members))
 
     def size(self) -> int:
-        """Return the total size in bytes of all files that are read. A URI of a database counts as 0."""
+        """Return the total size of all files of the table in bytes, or 0 for a database with a URI."""
         return sum(file.stat().st_size for file in self.files()) + (0 if self.members is None else self.members.size())
 
 
 def check_members(source: Source, *, asked: bool) -> None:
-    """Raise InputError if a file of members does not exist, is the first file again, or is not expected.
+    """Raise InputError if the file of members does not exist, is the same as the first file, or is not expected.
 
     Parameters
     ----------
-    source : place of the first table, with the file of members, such as the persons of households.
+    source : the location of the first table and of its members, such as the persons of households.
     asked : whether the configuration has [members].
     """
     if source.members is None:

@@ -1,8 +1,8 @@
-"""Check the declared types of columns, connect to databases and find the requested table, without reading a row.
+"""Connect to databases, find the requested table, and check the declared types of its columns. No row is read.
 
-If the requested table does not exist, a message lists the names of the database's tables. These names reveal no row: an
-administrator chose them, they exist even if every table is empty, and the user who runs the command may list them. Messages of
-database libraries are never shown, because they may contain the URI with its password.
+If the requested table does not exist, a message lists the names of the tables in the database. These names reveal nothing about
+rows: an administrator chose them, and the user who runs the command is allowed to list them. Messages of database libraries are
+never shown, because they may contain the URI with its password.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TYPE_NAME = re.compile("[a-z0-9_]+")
 
 
 def check_type(name: str, kind: Any, format_name: str) -> None:
-    """Raise InputError unless values of this Arrow type are numbers, texts, booleans, dates, times or UUIDs.
+    """Raise InputError unless the values of this Arrow type are numbers, texts, booleans, dates, times or UUIDs.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _can_be_read(kind: Any) -> bool:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether an Arrow type holds texts."""
+    """Return whether the values of an Arrow type are texts."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
@@ -102,7 +102,7 @@ def check_types(schema: Any, needed: Sequence[str]) -> None:
 
 
 def check_database_type(name: str, kind: Any) -> None:
-    """Raise InputError unless values of this SQLAlchemy type are numbers, texts, booleans, dates, times or UUIDs."""
+    """Raise InputError unless the values of this SQLAlchemy type are numbers, texts, booleans, dates, times or UUIDs."""
     try:
         of_python = kind.python_type
     except NotImplementedError:
@@ -113,7 +113,9 @@ def check_database_type(name: str, kind: Any) -> None:
 
 
 def quoted(*names: str) -> str:
-    """Return a qualified name with the quotes of standard SQL, such as `"registry"."births"`. Names may have any characters."""
+    """Quote the parts of a qualified name as in standard SQL, such as `"registry"."births"`. The parts may contain any
+    characters.
+    """
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
@@ -122,13 +124,13 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
 
     Parameters
     ----------
-    asked : the requested table, as `name` or `schema.name`. With None the database must have exactly one table.
+    asked : the requested table, as `name` or `schema.name`. If None, the database must have exactly one table.
     tables : the schema and the name of each table and view of the database.
 
     Raises
     ------
-    InputError : when no table or several tables have the requested name, or when no table was requested and the database does
-        not have exactly one table.
+    InputError : if no table or several tables have the requested name, or if no table was requested and the database does not
+        have exactly one table.
     """
     several = len({schema for schema, _ in tables}) > 1
     listed = [f"{schema}.{name}" if several else name for schema, name in tables]
@@ -155,11 +157,11 @@ def _with_login(uri: str, user: str | None, password: str | None) -> Any:
 
 
 def engine_of(uri: str) -> Any:
-    """Return the SQLAlchemy engine for a URI, with user and password from the environment.
+    """Return the SQLAlchemy engine for a URI, with the user and the password from environment variables.
 
     Raises
     ------
-    InputError : when the URI does not name a database, or when its dialect or driver is not installed.
+    InputError : if the URI does not name a database, or if its dialect or driver is not installed.
     """
     sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", "database"), False
     try:
@@ -175,10 +177,10 @@ def engine_of(uri: str) -> Any:
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
-    """Return the schema and the name of each table and view to which the request may refer.
+    """Return the schema and the name of each table and view that may be the requested table.
 
-    The result contains all tables and views of the default schema, with "" as name of the schema. If `asked` names an existing
-    table of a schema (`schema.name`), the result contains this table alone.
+    The result contains all tables and views of the default schema, whose name is given as "". If `asked` names an existing
+    table in a schema (`schema.name`), the result contains only this table.
     """
     schema, _, name = (asked or "").rpartition(".")
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
