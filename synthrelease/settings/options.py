@@ -319,8 +319,8 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Return the names of the settings that must not change after the first release of a plan over several years. The
-        result is empty if there is no plan."""
+        """Return the names of the settings that are fixed before a release runs, because they belong to a plan over several
+        years. The result is empty if there is no plan."""
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:

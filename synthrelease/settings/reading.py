@@ -1,8 +1,9 @@
-"""Read TOML files with exact decimals, configurations that extend another configuration, and public CSV files that these files
-name.
+"""Read TOML files with exact decimals, configurations that extend another configuration, and public CSV files whose paths are
+in these files.
 
-Another person may have written the two files, and they may name further files. So only regular files with the expected ending
-are opened. A text that could stall the parser or the terminal is refused before it is used.
+The configuration and the acceptance file may come from another person, and they may contain paths of other files. For this
+reason, the program opens only regular files with the expected suffix. It refuses texts that could block the parser or
+manipulate the terminal.
 """
 
 from __future__ import annotations
@@ -24,22 +25,24 @@ from synthrelease.errors import Problem, SpecError, Unexpected, mistake
 
 MAX_SPEC_BYTES = 1_000_000
 MAX_DEPTH = 30
-"""Largest depth of nested tables and lists, and of a dotted key. The parser needs quadratic time in this depth."""
+"""The maximum depth of nested tables, lists and dotted keys. The running time of the parser is quadratic in this depth."""
 MAX_DIGITS = 100
-"""Largest number of digits of a number. Exact sums of longer numbers take too long."""
+"""The maximum number of digits of a number. Exact sums of longer numbers would take too long."""
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move the cursor, end a path or reverse the writing direction. Such characters could hide other text."""
+"""A regular expression for characters that move the cursor, end a path or reverse the writing direction. Such characters could
+hide other text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file. Numbers with a decimal point become exact decimals.
+    """Return the content of a TOML file as a dict. Numbers with a decimal point become `Decimal` values.
 
     Raises
     ------
-    SpecError : if the file is missing, not a regular .toml file, too large, not UTF-8 or not TOML; or if it contains "inf",
-        "nan", a number with more than 100 digits, tables nested more than 30 deep, or control characters in a text.
+    SpecError : if there is no such file, or if the file is not a regular .toml file, is too large, or is not valid TOML in
+        UTF-8. Also raised if the file contains "inf", "nan", a number with more than 100 digits, tables nested more than 30
+        levels deep, or a control character.
     """
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES)
@@ -49,9 +52,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the tables in the content of a TOML file. `path` is the file's name in messages. Raises SpecError as
-    `read_toml` does.
-    """
+    """Return the content of a TOML file, which is given as bytes, as a dict. `path` is used in error messages. Raises SpecError
+    for the same reasons as `read_toml`."""
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -75,12 +77,13 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def regular_file(path: Path, suffix: str, most_bytes: int) -> bytes:
-    """Return the bytes of a regular file with the right ending and size. The function does not open pipes and devices, because
-    they may never end.
+    """Return the bytes of a regular file. The function does not open pipes or devices, because reading from them might never
+    end.
 
     Raises
     ------
-    Unexpected : if the file is missing, unreadable, too large, not regular, or has another ending.
+    Unexpected : if the file does not exist, cannot be read, has more than `most_bytes` bytes, is not a regular file, or does
+        not have the suffix `suffix`.
     """
     try:
         mode = path.stat().st_mode
@@ -102,14 +105,15 @@ def regular_file(path: Path, suffix: str, most_bytes: int) -> bytes:
 
 
 def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line of a public CSV file, without spaces around cells and without blank lines.
+    """Yield the line number and the cells of each line of a public CSV file. Blank lines are skipped, and spaces around cells
+    are removed.
 
-    The file is UTF-8, with commas; a byte-order mark does not matter. `enclave.csv` reads private files, and the verifier reads
-    released tables.
+    The file must be UTF-8 text with commas between the cells. A byte-order mark is ignored. Private files are read by
+    `enclave.csv`, and released tables by the verifier.
 
     Raises
     ------
-    Unexpected : for a missing file, for a file that is not UTF-8, and for quotes that are not closed.
+    Unexpected : if the file does not exist or is not UTF-8 text, or if a quotation mark is not closed.
     """
     content = regular_file(path, ".csv", most_bytes)
     try:
@@ -126,7 +130,8 @@ def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield every value with its path, including tables and lists. Works without recursion, at any depth."""
+    """Yield every value with its path. Tables and lists are yielded, too. The function uses no recursion, so that deep nesting
+    causes no error."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
     while pending:
         steps, value = pending.pop()
@@ -139,7 +144,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return the message about an unusable value. The message is empty for a usable value."""
+    """Return the error message for a value that the program cannot use, or an empty text if the value is valid."""
     if len(steps) > MAX_DEPTH:
         return f"The file has more than {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -171,7 +176,8 @@ def value_text(value: Any) -> str:
 
 
 def dotted(steps: Iterable[str | int]) -> str:
-    """Return a TOML path as text: ["criteria", 2, "by"] becomes criteria[2].by, counted from 0."""
+    """Return a TOML path as text. For example, ["criteria", 2, "by"] becomes "criteria[2].by". List items are counted from
+    0."""
     text = ""
     for step in steps:
         name = step if isinstance(step, int) or step.isprintable() else repr(step)
@@ -180,19 +186,18 @@ def dotted(steps: Iterable[str | int]) -> str:
 
 
 OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url", "signed_by")
-"""Texts of [card] that belong to one release: the reasons for its budget and thresholds, trials before it, its version, day and
-address, and the persons who approved it."""
+"""The settings of [card] that describe a single release. An extending configuration does not inherit them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFile:
-    """The tables of a configuration file, completed with the tables of the configuration that it extends.
+    """The tables of a configuration file, including those that it inherits from another configuration.
 
     Attributes
     ----------
-    tables : all tables, own and inherited.
-    inherited : names of the inherited tables, and of the inherited texts of [card].
-    base : the configuration that this one extends; None if it extends none.
+    tables : all tables, both from this file and inherited.
+    inherited : the names of the inherited tables and of the inherited texts of [card].
+    base : the path of the configuration that this file extends, or None.
     """
 
     path: Path
@@ -200,10 +205,11 @@ class ConfigurationFile:
     inherited: frozenset[str]
     base: Path | None
     overridden: tuple[str, ...] = ()
-    """TOML paths of the inherited settings that this file overrides."""
+    """The TOML paths of the inherited settings that this file overrides."""
 
     def file_of(self, path: str) -> Path:
-        """Return the file that contains a TOML path: this file, or the file that it extends."""
+        """Return the path of the file that contains the setting at a TOML path. This is either this file or the file that it
+        extends."""
         if any(path == setting or path.startswith((f"{setting}.", f"{setting}[")) for setting in self.overridden):
             return self.path
         top, _, rest = path.partition(".")
@@ -212,26 +218,27 @@ class ConfigurationFile:
 
 
 def beside(file: Path, name: str) -> Path:
-    """Return the path of a file whose name is relative to another file. Both / and \\ separate folders, on every system."""
+    """Return the path of a file whose name is given relative to another file. On every operating system, both / and \\ separate
+    folders."""
     return file.parent / PureWindowsPath(name).as_posix()
 
 
 def read_configuration(path: Path, content: bytes | None = None) -> ConfigurationFile:
-    """Return a configuration with its inherited tables.
+    """Read a configuration, including the tables that it inherits.
 
-    With `extends = "births.toml"`, every top-level key and table that this file lacks is taken from births.toml as a whole.
-    births.toml itself must not extend another file. Every text that [card] of this file lacks is taken from [card] of
-    births.toml, except the texts about one release (`OF_ONE_RELEASE`). `[override.columns.age] bounds = [12, 60]` changes one
-    setting of an inherited table.
+    With `extends = "births.toml"`, the configuration inherits from births.toml all top-level keys and tables that it does not
+    contain itself. Tables are inherited as a whole. Only in [card], single texts are inherited, except the texts about one
+    release (`OF_ONE_RELEASE`). births.toml itself must not extend another file. `[override.columns.age] bounds = [12, 60]`
+    changes a single setting of an inherited table.
 
     Parameters
     ----------
-    content : bytes to use in place of the content of the file; None to read the file.
+    content : the content to use instead of the content of the file, or None to read the file.
 
     Raises
     ------
-    SpecError : as in `read_toml`; if the other file extends a third file; or if an overridden setting is in no inherited
-        table.
+    SpecError : for the same reasons as in `read_toml`. Also raised if the extended file itself extends another file, or if
+        [override] contains a setting that is not in an inherited table.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
     extended, instead = tables.get("extends"), tables.pop("override", {})
@@ -261,9 +268,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
 
 def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value that is not a table, and every empty table. Each comes with the names of the tables that contain
-    it.
-    """
+    """Yield the path and the value of every setting in nested tables. Empty tables are yielded like values."""
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
             yield from all_settings(value, (*above, name))
@@ -272,7 +277,7 @@ def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iter
 
 
 def _overridden(tables: dict[str, Any], steps: Sequence[str], value: Any) -> bool:
-    """Set a value inside `tables`. Return whether `tables` has a table for this value."""
+    """Set the value at a path inside `tables`. Return False if the path does not lead to an existing table."""
     for step in steps[:-1]:
         if not isinstance(tables.get(step), dict):
             return False

@@ -1,5 +1,5 @@
-"""Add to a record the columns and rules of the options [members], [geography] (larger areas) and [marks] (groups of
-indicators)."""
+"""Add the columns and rules of the optional tables [members], [geography] (larger areas) and [marks] (groups of indicators) to
+a record."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ _WHY = "Only existing members have values."
 def with_members(
     table: MembersTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns and rules of the wide record of a root and its members.
+    """Return the columns and rules of a record that contains a root and all its members.
 
-    The record has one slot (a copy of the members' columns) for each possible member. In an empty slot, every column has its
-    last bin, the bin of missing values. In a filled slot, a column may have this bin only if its missing values have a bin. A
-    rule for each column enforces this in all released rows.
+    For each possible member, the record contains one copy of the members' columns, which is called a slot. If a root has fewer
+    members, the remaining slots are empty. In an empty slot, all values are in the bin of missing values, which is the last bin
+    of each column. In a filled slot, a value may be in this bin only if missing values of the column have their own bin. A rule
+    for each column enforces this in all released rows.
 
     Parameters
     ----------
-    columns, rules : the columns and rules of roots.
-    missing : the default treatment of missing values.
+    columns, rules : the columns and rules of the roots.
+    missing : the setting `missing` of [input], which is the default for columns.
     """
     wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
     if table.least == table.most:
@@ -51,7 +52,8 @@ def with_members(
 
 
 def _size(table: MembersTable) -> ColumnTable:
-    """Return the column with the number of members of a root, capped at the number of released members."""
+    """Return the column that contains the number of members of a root. This number is limited to the maximum number of released
+    members."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
     if table.least == table.most:  # a column needs two bins, so a rule forbids the second one
         numbers = [str(table.least), str(table.most + 1)]
@@ -67,7 +69,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return the column of a member's slot. An absent member is in the bin of missing values."""
+    """Return a column of a member's slot. If there is no such member, the value is in the bin of missing values."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -79,9 +81,8 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield the rule that the values in a slot are present if the member exists, and absent otherwise. A value of an existing
-    member may be missing if missing values have a bin.
-    """
+    """Yield a rule for a column of a slot. It forbids values if the member does not exist. It also forbids missing values of
+    existing members, unless missing values of the column have their own bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -91,23 +92,25 @@ def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """Return the words of a rule, without texts in quotes. Names after `first.` or `other.` are columns of another member."""
+    """Return the set of words in a rule, without texts in quotes. Names that start with `first.` or `other.` are columns of
+    another member."""
     return words_in(rule.never)
 
 
 def words_in(text: str) -> set[str]:
-    """Return the words of a part of a rule, without texts in quotes."""
+    """Return the set of words in the text of a rule, without texts in quotes."""
     matches = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
     return {COUNT if is_count(match) else match[0] for match in matches}
 
 
 def counts(rule: RuleTable) -> bool:
-    """Return whether a rule counts members. Such a rule is about a root with all its members."""
+    """Return whether a rule counts members. Such a rule applies to a root together with all its members."""
     return COUNT in words_of(rule)
 
 
 def around_counts(text: str) -> tuple[list[str], list[str]]:
-    """Split a rule at its counts. Return the texts between the counts, and the counted conditions without their parentheses."""
+    """Split the text of a rule at each `count(...)`. Return a list of the texts between them, and a list of the conditions in
+    the parentheses."""
     pieces, counted, at = list[str](), list[str](), 0
     for match in NAME_OR_TEXT.finditer(text):
         if match.start() < at or not is_count(match):
@@ -125,10 +128,10 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """Return a rule that counts members, with the columns of every member written out.
+    """Return a rule that counts members, in which each count lists the condition for every slot.
 
-    Members beyond the cap are not in the record. So a root with the largest released number of members may have more members
-    than the record shows. A condition that a count is small does not apply to such a root.
+    The record contains at most `most` members. A root with this number of members in the record may have more members in the
+    file. For such a root, the function ignores conditions that a count is small.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)
@@ -154,19 +157,18 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
 
 
 def of_others(rule: RuleTable) -> bool:
-    """Return whether a rule names the first member. Such a rule is checked for each other member."""
+    """Return whether a rule names columns of the first member. The program checks such a rule for all other members."""
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
 def of_two(rule: RuleTable) -> bool:
-    """Return whether a rule names another member. Such a rule is checked for every two members."""
+    """Return whether a rule names columns of another member. The program checks such a rule for every pair of members."""
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Yield a rule for every two members, in both orders. If the rule names the first member, no pair begins with the first
-    member.
-    """
+    """Yield a rule for every ordered pair of members. If the rule names the first member, pairs that start with the first
+    member are skipped."""
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -180,11 +182,11 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """Return a rule for the member in a slot and, if given, another member. The rule does not apply to an empty slot.
+    """Return a rule for the member in a slot and, if given, another member. The rule does not apply if a slot is empty.
 
-    In an empty slot, a comparison of values is unknown. If the rule is a conjunction, it is therefore never true. Otherwise a
-    condition on the root, on the first member or on missing values could make the rule true. So the function puts a condition
-    on the number of members before the rule.
+    For an empty slot, the result of a comparison is unknown. A rule whose conditions are joined only by `and` is therefore
+    never true. In other rules, a condition on the root, on the first member or on missing values could make the rule true. For
+    these rules, the function adds a condition on the number of members.
     """
     words = words_of(rule)
     never, needed = in_slot(rule.never, table.columns, slot, other), max(slot, other or 0)
@@ -202,9 +204,8 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns, and the rules that connect the levels. The column of each level comes before the column of the
-    smallest areas.
-    """
+    """Return the columns and rules, including a column for each level and the rules that connect these columns. The columns of
+    the levels are placed before the column of the smallest areas."""
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
         if name == table.column:
@@ -217,7 +218,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level. The codelist assigns the code of the smallest area to a group of this level."""
+    """Return the column of a level. Its categories are groups of codes, which the codelist defines."""
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",
@@ -229,9 +230,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level. The rules ensure that the row's area on this level contains the row's smallest
-    area.
-    """
+    """Yield a rule for each area of a level. The rules ensure that this area contains the smallest area of the row."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -255,11 +254,11 @@ MARKS_WHY = "The number of indicators is computed from the row."
 
 
 class IndicatorColumn(ColumnTable):
-    """The column of a group of indicators.
+    """The column that summarises a group of indicators.
 
     Attributes
     ----------
-    marks : for each column of the group, the released categories that stand for its indicator.
+    marks : for each column of the group, the released categories that mean that the indicator applies.
     """
 
     marks: dict[str, tuple[str, ...]]
@@ -272,7 +271,7 @@ class IndicatorColumn(ColumnTable):
 def with_indicators(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns, followed by a column for each group of indicators. Also return the rules for the new columns."""
+    """Return the columns and rules, including a new column for each group of indicators and the rules for this column."""
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}
@@ -287,9 +286,8 @@ def with_indicators(
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
-    """Return the column that says which indicators a row has. Also return the indicators of each category, except for the last
-    category ("3 or more").
-    """
+    """Return the column that lists the indicators of a row. Also return the indicators of each of its categories, except for a
+    last category such as "3 or more"."""
     sizes = range(min(most, len(marks) + 1))
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
     column = IndicatorColumn(
@@ -308,9 +306,8 @@ def _or_more(most: int) -> str:
 
 
 def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the rules for each indicator. A row has the indicator if the row's category names it. A row does not have the
-    indicator if its category names only other indicators, or none.
-    """
+    """Yield a rule for each indicator. The indicator must apply to a row if the category of the row lists it. It must not apply
+    if the category lists only other indicators, or none."""
     for column, condition in marked.items():
         holding = ", ".join(_quoted(label) for label, those in sets.items() if column in those)
         lacking = ", ".join(_quoted(label) for label, those in sets.items() if column not in those)
@@ -319,6 +316,7 @@ def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tupl
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
-    """Return the condition that a row has the indicator. If the value is missing, the condition is false, not unknown."""
+    """Return the condition that the indicator applies to a row. If the value is missing, the condition is false instead of
+    unknown."""
     text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
     return f"{text} and not {column} is missing" if may_be_missing else text

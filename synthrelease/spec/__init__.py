@@ -1,3 +1,2 @@
-"""Load the configuration and the acceptance file as one immutable `ReleaseSpec`: columns, configurations, criteria, plan,
-shortlist.
-"""
+"""Load the configuration and the acceptance file, and combine them into an immutable `ReleaseSpec`, which contains the columns,
+the configurations of generators, the criteria and the plan."""

@@ -1,8 +1,8 @@
-"""Define how the command line shows the arguments of a command.
+"""Define how the command line displays the arguments of a command.
 
-The section "Attributes" of a request (`spec.requests`) has the help texts of its options. For a command without a request, the
-section "Parameters" of its function has them. An `Option` beside the type adds facts that the name and the type do not
-contain, such as limits or another name. Parameters of many commands are described here:
+The help texts of options are in the section "Attributes" of a request (`spec.requests`). If a command has no request, they are
+in the section "Parameters" of its function. An `Option` in the annotation of a parameter adds information that the name and the
+type do not contain, such as limits or another name. Parameters that several commands share are described here:
 
 Parameters
 ----------
@@ -35,16 +35,16 @@ from synthrelease.sources.source import Source
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """How the command line shows a parameter.
+    """Describes how the command line displays a parameter.
 
     Attributes
     ----------
-    metavar : the placeholder for the value in the help, such as FILE.
-    flags : names of the option; by default the name of the parameter with dashes.
-    least, most : limits of a number.
-    positional : whether the parameter is an argument without a name.
-    comma : whether the value is a list of names with commas between them.
-    hidden : whether the parameter exists only in Python.
+    metavar : the placeholder for the value in the help text, such as FILE.
+    flags : the names of the option. By default, the option has the name of the parameter, with dashes instead of underscores.
+    least, most : the smallest and the largest allowed number.
+    positional : whether the parameter is a positional argument.
+    comma : whether the value is a list of names that are separated by commas.
+    hidden : whether the parameter exists only in Python and not on the command line.
     """
 
     metavar: str | None = None
@@ -78,7 +78,8 @@ Json = Annotated[bool, Option(flags=("--json",))]
 
 
 def help_texts(command: Callable[..., Any]) -> dict[str, str]:
-    """Return the help text of each parameter of a command, from its docstring, its base class or this module."""
+    """Return the help text of each parameter of a command. The texts come from the docstrings of the command, of its base
+    classes and of this module."""
     owners = reversed(command.__mro__) if isinstance(command, type) else [command]
     texts = entries(__doc__ or "", "Parameters")
     for owner in owners:
@@ -88,13 +89,13 @@ def help_texts(command: Callable[..., Any]) -> dict[str, str]:
 
 
 def shown_options(command: Callable[..., Any]) -> dict[str, Option]:
-    """Return the `Option` of each parameter of a function or a request."""
+    """Return the `Option` of each parameter of a function or a request, by the name of the parameter."""
     hints = get_type_hints(command, include_extras=True)
     return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
 
 
 def _options(hint: object) -> Iterator[Option]:
-    """Yield the `Option` values in an annotated type, the outermost first."""
+    """Yield the `Option` objects in an annotated type, starting with the outermost one."""
     for argument in getattr(hint, "__metadata__", ()):
         if isinstance(argument, Option):
             yield argument
@@ -103,12 +104,12 @@ def _options(hint: object) -> Iterator[Option]:
 
 
 def flags(name: str, option: Option) -> tuple[str, ...]:
-    """Return the names of an option on the command line."""
+    """Return the names of an option on the command line, such as "--first-by"."""
     return option.flags or (f"--{name.replace('_', '-')}",)
 
 
 def command_words(request: object) -> list[str]:
-    """Return the command-line words that repeat this request. Defaults are omitted."""
+    """Return the command-line arguments that correspond to this request. Arguments with their default value are omitted."""
     options, words, arguments = shown_options(type(request)), list[str](), list[str]()
     for field in fields(request):  # type: ignore[arg-type]
         value, option = getattr(request, field.name), options[field.name]
@@ -125,12 +126,12 @@ def command_words(request: object) -> list[str]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the names in a text with commas between them. A name that contains a comma is in double quotes."""
+    """Split a text into names that are separated by commas. A name that contains a comma must be in double quotes."""
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip())
 
 
 def with_commas(names: Sequence[str]) -> str:
-    """Return a text from which `names_in` returns these names."""
+    """Join names with commas. `names_in` splits the result into the same names."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()

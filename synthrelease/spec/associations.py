@@ -1,4 +1,5 @@
-"""Compute which associations between columns the rows of a planned release will preserve, from the two files alone."""
+"""Determine which associations between columns a planned release will preserve. The computation uses only the configuration and
+the acceptance file."""
 
 from __future__ import annotations
 
@@ -9,15 +10,14 @@ from synthrelease.spec.tried import strengths_tried
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
-    """Return the planned associations, for each generator that a round may draw.
+    """Return the associations that the release is planned to preserve, for each generator that a round may use.
 
     Parameters
     ----------
-    rows : number of rows of the file; by default the number that [input] rows states. If the number is unknown, no table is
-    called mostly noise.
+    rows : the number of rows of the file. The default is the number in the setting `rows` of [input]. If the number is unknown,
+        the result does not say which tables are mostly noise.
 
-    The strengths of the associations are known only if the two files were drafted from a public file or rehearsed on a public
-    file.
+    The strengths of the associations are known only if the configuration was drafted from a public file or rehearsed on one.
     """
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]

@@ -1,11 +1,12 @@
-"""Write the specification of a release as one canonical text. The release publishes this text, and commitments use its digest.
+"""Write the specification of a release as a canonical text. The release publishes this text, and commitments contain its
+digest.
 
-The text contains everything that the two files state or refer to: the configuration that a configuration extends, the content
-of codelists, and rules with their levels written out. The text also contains the shortlist from which configurations are drawn,
-and the public tables from which generators start. A public table is represented by the digest of its content, never by a path.
-The text contains no comments and no tables of `WORDS`. The text contains only settings that are written in the files, so a
-setting that nobody wrote does not change the digest. The text is public like the two files, and contains nothing about the
-private file.
+The text contains all settings of the configuration and the acceptance file, including inherited settings and the content of
+codelists. In rules, the names of levels are replaced by the labels of their groups. The text also contains the shortlist from
+which rounds draw configurations, and the public tables from which generators start. Each public table is represented by the
+digest of its content, never by a path. The text does not contain comments or the tables that are listed in `WORDS`. It contains
+only settings that are written in the files, and no defaults. A new setting of the program therefore does not change the digest
+of older files. The text is public and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -24,37 +25,38 @@ from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
-"""Name of the file that contains this text in a bundle."""
+"""The name of the file in a bundle that contains this text."""
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
-"""Tables that do not change the computation of a release, and can be changed after the release. The digest does not cover these
-settings. The exception is `SeriesTable.fixed`: the plan over years, and the year of the release.
-"""
+"""The names of tables that do not affect the computation of a release and may be changed after the release. The digest does not
+cover these tables, except for the settings in `SeriesTable.fixed`, which are the plan over several years and the year of the
+release."""
 PATHS = ("extends", "override")
-"""Settings that name another configuration, or change settings of this other configuration."""
+"""The settings that refer to another configuration or override its settings."""
 PRIOR = "prior"
-"""The setting of a generator that names a public table."""
+"""The name of the generator setting that contains the name of a public table."""
 BY_DIGEST = "sha256:"
-"""If the name of a public table starts with these characters, the rest of the name is the digest of its content."""
+"""The prefix of a public table's name if the name is the digest of its content."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table from which generators start: its path, and the digest of its content at the time when the specification
-    was loaded.
-    """
+    """A public table that generators use as a starting point. It consists of the path of the table, and the digest that its
+    content had when the specification was loaded."""
 
     path: Path
     digest: str
 
 
 def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the two files as plain values for JSON, in the order of the settings. Columns, codes and bins keep their order.
+    """Return the settings of the configuration and the acceptance file as values that JSON can represent. Settings are in the
+    order of their definition. Columns, codes and bins keep the order that they have in the files.
 
     Parameters
     ----------
-    release : the configuration, with the content of its codelists, and with rules whose levels are written out.
-    priors : each public table, by the name that it has in the configuration.
+    release : the configuration. It must contain the content of its codelists, and rules with the labels of groups instead of
+        levels.
+    priors : the public tables, by their names in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
     if release.series is not None and (fixed := release.series.fixed):
@@ -67,11 +69,11 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
 
 
 def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, Any]] | None = None) -> bytes:
-    """Return the bytes of specification.json.
+    """Return the content of specification.json as bytes.
 
     Parameters
     ----------
-    shortlist : the published forms of the configurations that rounds may draw; None for the whole space of configurations.
+    shortlist : the configurations that rounds may draw, in their published form. None means all configurations.
     """
     listed = {} if shortlist is None else {"shortlist": [_plain(configuration) for configuration in shortlist]}
     whole = {**tables, **listed}
@@ -79,11 +81,11 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
 
 
 def read_tables(content: bytes) -> dict[str, Any]:
-    """Return the tables of specification.json. Numbers with a decimal point become exact decimals.
+    """Return the content of specification.json as a dict. Numbers with a decimal point become `Decimal` values.
 
     Raises
     ------
-    Unexpected : if the content is not a JSON object of this format.
+    Unexpected : if the content is not a JSON object in this format.
     """
     try:
         tables = json.loads(content, parse_float=Decimal)
@@ -95,11 +97,12 @@ def read_tables(content: bytes) -> dict[str, Any]:
 
 
 def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, words_unpublished: bool = False) -> bool:
-    """Return whether a published specification equals this specification, apart from the configurations on a shortlist.
+    """Return whether a published specification has the same settings as the given tables. The configurations on a shortlist are
+    ignored.
 
     Parameters
     ----------
-    words_unpublished : whether version 1.0.0 wrote the content. Version 1.0.0 did not publish the plan over years in the
+    words_unpublished : whether version 1.0.0 wrote the content. This version did not include the plan over several years in the
         specification.
     """
     published, tables_now = read_tables(content), read_tables(canonical_text(tables))
@@ -112,7 +115,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Return whether a table of `WORDS` in a published specification contains only values that are fixed before the run."""
+    """Return whether a table that is listed in `WORDS` contains only settings that are fixed before the release runs."""
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
     except (TypeError, ValueError):
@@ -120,7 +123,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of a generator, with the digest of its content as the name of each public table."""
+    """Return the settings of a generator, in which each public table is named by the digest of its content."""
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -129,7 +132,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Return the name of a public file or an earlier release, with the digest of the content in place of the path."""
+    """Return the setting for a public file or an earlier release, with the digest of its content instead of the path."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)
@@ -137,12 +140,13 @@ def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of a generator, projection or criterion as plain values, with its settings in alphabetical order."""
+    """Return the settings of a generator, projection or criterion in alphabetical order, as values that JSON can represent."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON can represent. A decimal becomes the equal number, or a text if no float is equal."""
+    """Convert a value to one that JSON can represent. A decimal becomes an int or a float of the same value. If there is none,
+    it becomes a text."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -1,6 +1,5 @@
-"""Build a `Column`, with atomic bins and alternative binnings, from the table of a column in the configuration. Also read
-codelists.
-"""
+"""Build a `Column`, with its atomic bins and alternative binnings, from the table of the column in the configuration. Also read
+codelists from files."""
 
 from __future__ import annotations
 
@@ -24,14 +23,15 @@ Bins = Sequence[str] | Mapping[str, list[str]]
 
 
 class ColumnError(Unexpected):
-    """A mistake in the table of a column. `place` is the field, relative to the table, or "groups"."""
+    """A mistake in the table of a column. `place` is the name of the setting, or "groups" for a mistake in the groups that
+    criteria use."""
 
     def __init__(self, place: str, text: str, found: str | None = None, suggestion: str | None = None):
         super().__init__(text, found, suggestion, place=place)
 
 
 def _require(holds: object, field: str, text: str, found: str | None = None) -> None:
-    """Unless `holds` is true, raise ColumnError with this message (`errors.mistake`)."""
+    """Raise ColumnError if `holds` is false. `errors.mistake` formats the message from `text` and `found`."""
     if not holds:
         raise ColumnError(field, text, found)
 
@@ -45,10 +45,10 @@ class _AtomicBins:
 
     Attributes
     ----------
-    values : the index of the atomic bin, by the text in the file.
-    members : the category or code of each atomic bin, as in the configuration.
+    values : a mapping from each text in the file to the index of its atomic bin.
+    members : the category or code of each atomic bin, as written in the configuration.
     labels : the label of each atomic bin in the release.
-    numbers : the representative value of each atomic bin; None if the bin has no such value.
+    numbers : the representative value of each atomic bin, or None if the bin has no representative value.
     """
 
     values: Mapping[str, int]
@@ -61,7 +61,7 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 
 def _categories(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of categories. Raises ColumnError for the first mistake."""
+    """Return the atomic bins of a column of categories. Raises ColumnError for the first mistake in the table."""
     _absent(table, "a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
@@ -80,7 +80,8 @@ def _categories(table: ColumnTable) -> _AtomicBins:
 
 
 def _codes(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of codes, which has neither an order nor numbers. Raises ColumnError."""
+    """Return the atomic bins of a column of codes. Codes have no order and no representative values. Raises ColumnError for the
+    first mistake in the table."""
     _absent(table, "a column of codes", *_OF_NUMBERS, "categories")
     why = "Delete `numbers`: codes are names, so they have no numbers (columns of kind = 'category' may have them)"
     _require(not table.numbers, "numbers", why)
@@ -106,14 +107,14 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError if one of these settings is stated, because this kind of column does not have these settings."""
+    """Raise ColumnError if the table contains one of the given settings, which this kind of column must not have."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"Delete `{field}`: {kind} cannot have it")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
 def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Return a column of categories or codes. Without alternatives, each category or code is a bin."""
+    """Return a column of categories or codes. If the table lists no alternatives, each category or code is a bin."""
     every = "categories" if table.kind == "category" else EACH_CODE
     listed, dealt = _categories(table) if table.kind == "category" else _codes(table), table.role == "cluster_group"
     members, labels, numbers = listed.members, listed.labels, listed.numbers
@@ -147,9 +148,8 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """Return the label for unlisted strings, or None if the column has no such label. Raises ColumnError for an unusable
-    label.
-    """
+    """Return the label for unlisted texts, or None if the column has no such label. Raises ColumnError if the label cannot be
+    used."""
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -162,12 +162,12 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
 def grouping(
     field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories", *, unlisted: str | None = None
 ) -> Binning:
-    """Return a binning such as {"low": ["none", "primary"], ...}. Every category (or code, as `what` says) is in exactly one
-    group.
+    """Build a binning from groups such as {"low": ["none", "primary"], ...}. Every category or code must be in exactly one
+    group. `what` is "categories" or "codes", for error messages.
 
     Parameters
     ----------
-    unlisted : the label for unlisted strings, which the groups need not name; None if the column has no such label.
+    unlisted : the label for unlisted texts, or None if the column has no such label. The groups need not list this label.
     """
     if not isinstance(bins, Mapping):
         raise ColumnError(field, f"Write a table of groups with their {what}, not a list")
@@ -192,7 +192,7 @@ def _known(field: str, names: Collection[str], labels: Collection[str], what: st
 
 
 def readable(field: str, labels: Collection[str]) -> None:
-    """Raise ColumnError for the first label that a released table cannot contain."""
+    """Raise ColumnError for the first label that is not allowed in a released table."""
     for label in labels:
         _require(is_label(label), field, f"The text {label!r} cannot be a label. {LABEL}")
 
@@ -207,19 +207,19 @@ def readable(field: str, labels: Collection[str]) -> None:
 
 MAX_BYTES = 20_000_000
 EACH_CODE = "codes"
-"""The name of the alternative of a column in which each code has its own bin."""
+"""The name of the alternative in which each code is a separate bin."""
 _HEADER = ["code", "label"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Codelist:
-    """The content of a codelist.
+    """The content of a codelist file.
 
     Attributes
     ----------
     labels : the label of each code, in the order of the file.
-    levels : by level, the codes of each group. Levels have the order of the columns in the file, and groups the order of their
-        first code.
+    levels : for each level, its groups with their codes. Levels are in the order of the columns of the file. Groups are in the
+        order of their first code.
     """
 
     labels: Mapping[str, str]
@@ -227,15 +227,15 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """Read the codelists that a configuration names. Return the configuration with the content of each codelist in place of its
-    file name.
+    """Read the codelist files that a configuration names. Return the configuration with the content of each codelist instead of
+    the file name.
 
-    The levels become further alternatives of their column. If no alternatives are listed, the alternative in which each code is
-    a bin is added, too.
+    The levels of a codelist become additional alternatives of the column. If the configuration lists no alternatives for the
+    column, the function also adds the alternative in which each code is a separate bin.
 
     Raises
     ------
-    SpecError : when a codelist cannot be used; the message has the number of the line.
+    SpecError : if a codelist contains a mistake. The message states the number of the line.
     """
     columns = file.tables.get("columns")
     if not isinstance(columns, dict):
@@ -270,12 +270,12 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
 
 
 def read_codelist(path: Path) -> Codelist:
-    """Read a codelist from its file.
+    """Read a codelist from a file.
 
     Raises
     ------
-    SpecError : for the first mistake. The message states the line of the mistake.
-    Unexpected : for a file that `csv_lines` cannot read.
+    SpecError : for the first mistake in the content. The message states the number of the line.
+    Unexpected : if `csv_lines` cannot read the file.
     """
     lines = csv_lines(path, MAX_BYTES)
     number, header = next(lines, (1, []))
@@ -312,7 +312,7 @@ def read_codelist(path: Path) -> Codelist:
 
 
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
-    """Raise SpecError for the first unusable cell of a line."""
+    """Raise SpecError for the first cell of a line that cannot be used."""
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, f"{_shown(code)} cannot be a code. A code has 1 to 200 printable characters")
     if not _usable(label):
@@ -323,9 +323,8 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if a group of a level lies in two groups of the next coarser level. The message names two codes that show
-    this.
-    """
+    """Raise SpecError if the codes of one group of a level are in two different groups of the next coarser level. The message
+    names two such codes."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -365,17 +364,20 @@ def build_column(
     own_values: bool = False,
     edges_of: Sequence[str] = (),
 ) -> Column:
-    """Build a column from its table in the configuration, and check it.
+    """Build a column from its table in the configuration, and check the settings.
 
     Parameters
     ----------
-    groups : the bins by which criteria group, if there are any. The limits of these bins are also limits of atomic bins.
-    own_values : whether a computation uses the exact values of the rows. Atomic bins are then as narrow as the grid.
-    edges_of : the columns whose limits in rules are also limits of atomic bins; by default only the column itself.
+    groups : the groups into which criteria divide the rows by this column, or None. The limits of these groups become limits of
+        atomic bins.
+    own_values : whether a computation uses the exact values of the rows. In this case, each atomic bin contains one value of
+        the grid.
+    edges_of : the columns for which numbers in rules become limits of atomic bins of this column. By default, this is only the
+        column itself.
 
     Raises
     ------
-    ColumnError : for the first mistake.
+    ColumnError : for the first mistake in the settings of the column.
     """
     if table.kind in ("category", "code"):
         column = _listed_column(name, table, policy, groups)
@@ -392,9 +394,8 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return the columns, completed for groups of indicators: the column of a group gets, for each of its indicators, the
-    atomic bins in which the indicator applies.
-    """
+    """Add the attribute `counts` to the columns that summarise indicators, and return all columns. `counts` lists, for each
+    indicator, the atomic bins in which the indicator applies."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -408,14 +409,14 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
 
 
 def _check_missing_values(column: Column) -> None:
-    """Raise ColumnError if a text is a category of the column and is also in its `missing_values`."""
+    """Raise ColumnError if `missing_values` contains a text that also belongs to a category of the column."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
         _require(text.strip() not in texts, "missing_values", f"The text {text!r} is also a text of a category of the column")
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with a further atomic bin for missing values, which is a separate bin in every alternative."""
+    """Return the column with an additional atomic bin for missing values. This bin is separate in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -501,7 +502,8 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return the formats of the dates in `source` and in `minus`. A format is None if there are no such dates."""
+    """Return the date formats of the columns `source` and `minus`. A format is None if the column does not contain dates or
+    does not exist."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError("minus_format", "`minus_format` needs `minus`, which is not set")
@@ -519,7 +521,8 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return the date format. Raises ColumnError if the format lacks `part` or, if `part` is None, the day."""
+    """Return the parsed date format. Raises ColumnError if the format does not contain `part`. If `part` is None, the format
+    must contain the day."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
@@ -530,7 +533,7 @@ def _date_format(field: str, pattern: str | None, part: str | None) -> DateForma
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:
-    """Return the bins by which criteria group, as a binning of the atomic bins. Missing values are a separate group."""
+    """Return a binning of the atomic bins into the groups that criteria use. Missing values are a separate group."""
     if column.kind == "category":
         present = column.atoms.labels[: column.atoms.present]
         binning = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
@@ -559,7 +562,7 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
-    """Raise ColumnError for a grid with too many steps, or a fractional step in a column of whole numbers."""
+    """Raise ColumnError if the step gives too many grid values, or if the step is a fraction in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
         _require(not whole or step == int(step), "step", f"In a column of whole numbers, the step must be whole. It is {text}")
@@ -570,9 +573,8 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """Return the stated representative values of bins by label. Raises ColumnError for a number that is not in the bin that it
-    represents.
-    """
+    """Return the representative values that the configuration states, by the label of the bin. Raises ColumnError if a value is
+    not in its bin."""
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:
@@ -588,10 +590,11 @@ def _stated_numbers(
 
 
 def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None) -> tuple[IntervalBin, ...]:
-    """Return the atomic bins between the inner edges. The first and the last bin reach to the bounds.
+    """Return the atomic bins that are separated by the edges `inner`. The first bin starts at the lower bound, and the last bin
+    ends at the upper bound.
 
-    The representative value of a bin is its middle. With a grid, it is the grid value that lies in the bin and is nearest to
-    this middle.
+    The representative value of a bin is its middle. If there is a grid, it is the grid value in the bin that is nearest to the
+    middle.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []
@@ -605,7 +608,7 @@ def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: V
 
 
 def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
-    """Return intervals as a binning. `atoms` are the lower edges of the atomic bins."""
+    """Convert intervals to a binning. `atoms` contains the lower edges of the atomic bins."""
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(
         name=name,

@@ -1,4 +1,4 @@
-"""Check the tables [geography] (areas within areas) and [marks] (groups of indicators), and describe them for `plan`."""
+"""Check the tables [geography] (nested areas) and [marks] (groups of indicators), and describe them for the command `plan`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Geography:
-    """The nested levels of areas of a release.
+    """The levels of nested areas in a release.
 
     Attributes
     ----------
     chain : the columns of areas, from the largest areas to the smallest.
-    areas : the number of areas of each column.
-    noise : for each generator that measures a fixed set of tables, the noise of the counts of each level.
+    areas : the number of areas on each level, in the same order.
+    noise : the noise of the counts on each level, for each generator that measures a fixed set of tables.
     """
 
     chain: tuple[str, ...]
@@ -39,13 +39,13 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Pairs of a level and the next lower level. Each area lies in one area of the higher level, so the lower level
-        determines the higher level.
-        """
+        """Return pairs of a column of areas and the column of the next smaller areas. Each smaller area lies in one larger
+        area, so the second column determines the first."""
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
-        """Return a text with the number of areas on each level, and the noise in the number of rows of an area."""
+        """Return a text that states the number of areas on each level, and the noise in the number of rows of an area. `rows`
+        is the number of rows of the file."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
             f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area and of one cell, for a file "
@@ -57,13 +57,14 @@ class Geography:
 
 
 def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> Geography:
-    """Return the levels of areas, with the number of areas in `binnings` and the noise of the counts of each level."""
+    """Return the levels of areas, with the number of areas in `binnings` and the noise of the counts on each level."""
     areas = tuple(len(binnings.binning(name)) for name in table.chain)
     return Geography(chain=table.chain, areas=areas, noise=_noise(table, release, binnings))
 
 
 def check_geography(table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the codelist and its levels. Only later are columns made from the levels."""
+    """Add a problem for each mistake in [geography], and in the codelist and its levels. The function is called before the
+    levels become columns."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
         names = listing(name for name, column in release.columns.items() if column.kind == "code")
@@ -106,9 +107,8 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
-    """Return the noise of each level for every family that measures a fixed set of tables and shares the privacy definition of
-    the budget. If a hyperparameter has a list of values, the first value is used.
-    """
+    """Return the noise on each level, for every generator family that measures a fixed set of tables and uses the privacy
+    definition of the budget. If a hyperparameter has a list of values, the function uses the first value."""
     from synthrelease.generators.measurements import AreaNoise, area_noise  # here, because few configurations have areas
 
     families = [GENERATORS[str(settings["family"])] for settings in release.generators]
@@ -127,32 +127,31 @@ def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """The columns of a release that say which indicators a row has.
+    """The columns of a release that list the indicators that apply to a row.
 
     Attributes
     ----------
-    groups : by the column of a group, its columns of indicators, each with the categories for which the indicator applies.
+    groups : for each such column, the columns of its indicators. For each of these, the categories that mean that the indicator
+        applies.
     """
 
     groups: Mapping[str, Mapping[str, tuple[str, ...]]]
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that are functions of other columns: the column of a group is a function of its columns of
-        indicators.
-        """
+        """Return each column that lists indicators, with the columns of these indicators. The first column is a function of the
+        others."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return a sentence on the columns of groups of indicators, and on their cost."""
+        """Return a text about the columns that list indicators, and about their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return f"Columns of indicators: {groups}. A table with such a column costs as much as any other table."
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the columns of groups of indicators. Adds a problem if a bin contains categories for which the indicator applies
-    together with other categories.
-    """
+    """Return the columns that list indicators. Adds a problem if a bin of an indicator contains both categories that mean that
+    the indicator applies and other categories."""
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
             binnings = (transformation.binning(name) for transformation in setting.transformations)
@@ -173,7 +172,8 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the counted columns, and in the categories for which an indicator applies."""
+    """Add a problem for each mistake in the columns of indicators, and in the categories that mean that an indicator
+    applies."""
     if release.linked is not None:
         problems.add("marks", "[marks] cannot be combined with [members]")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:

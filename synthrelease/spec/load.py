@@ -1,4 +1,4 @@
-"""Load a configuration and its acceptance file, check both, and build one specification."""
+"""Load a configuration and its acceptance file, check both, and combine them into a specification."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ from synthrelease.spec.totals import build_calibration
 
 
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the column `synthetic` is taken, or if a listed format or catalogue cannot be written."""
+    """Add a problem if [bundle] adds a column "synthetic" and there already is one, or if a listed format or catalogue cannot
+    be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"Use another name for the column, because [bundle] adds a column {SYNTHETIC!r}")
     check_formats(table.formats, schema, problems)
@@ -64,9 +65,8 @@ def _own_values_of(sums: object) -> set[str]:
 
 
 class SpecBuilder:
-    """Builds a specification from validated files and collects mistakes. A step runs only if the earlier steps found no
-    mistake.
-    """
+    """Builds a specification from the two validated files, and collects mistakes. A step runs only if the previous steps found
+    no mistakes."""
 
     def __init__(
         self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
@@ -175,14 +175,13 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the columns and rules that options add. In rules, the labels of a group replace the
-        name of the group's level.
-        """
+        """Return the configuration without the columns and rules that optional tables add. In rules, levels are replaced by the
+        labels of their groups."""
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """Return the options that are used. Adds a problem for each setting that does not fit an option."""
+        """Return the options that the configuration uses. Adds a problem for each setting that contradicts an option."""
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
             check_partition(release, criteria, self.acceptance_file, problems)
@@ -225,7 +224,7 @@ class SpecBuilder:
         )
 
     def _check_not_promised(self) -> None:
-        """Add a problem for each name in the pairs of [not_promised] that is not a column."""
+        """Add a problem for each unknown column name in the setting `pairs` of [not_promised]."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, columns = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "a column", text.split(":"), columns, self.acceptance_file)
@@ -235,9 +234,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria, with None in place of a faulty criterion. Also return the mistakes in criteria, which are
-        reported after the mistakes of the schema.
-        """
+        """Return the criteria, with None for each criterion that has a mistake. Also return these mistakes, which the program
+        reports after the mistakes in columns."""
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
             model = problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
@@ -248,7 +246,8 @@ class SpecBuilder:
         return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
-        """Return the rule by which rounds are repeated. Adds a problem if `rounds` is not a probability distribution."""
+        """Return the rule that determines the number of rounds. Adds a problem if the setting `rounds` is not a probability
+        distribution."""
         table, law = self.release.selection, None
         try:
             if table.rounds is not None:
@@ -284,12 +283,12 @@ class SpecBuilder:
 
 
 def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> ReleaseSpec:
-    """Read a configuration and the acceptance file that it names, check both, and return the specification.
+    """Load a configuration and its acceptance file, check both, and return the specification.
 
     Parameters
     ----------
-    trusted : packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. Use
-        None if only public files are read.
+    trusted : the packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. Use
+        None if the command reads only public files.
 
     Raises
     ------
@@ -299,15 +298,16 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
 
 def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """Return the specification of a configuration, with these bytes in place of its file and of its acceptance file.
+    """Return the specification of a changed configuration. The changed content is given as bytes, and the files on the disk are
+    not changed.
 
     Parameters
     ----------
-    acceptance : None if the acceptance file is read from the disk.
+    acceptance : the content to use instead of the acceptance file, or None to read this file.
 
     Raises
     ------
-    SpecError : as in `load_spec`.
+    SpecError : for the same reasons as in `load_spec`.
     """
     file = read_configuration(path, configuration)
     return _loaded(file, read_toml if acceptance is None else lambda named: toml_tables(acceptance, named))
@@ -339,13 +339,15 @@ def _load_plugins(release: ReleaseFile, file: ConfigurationFile) -> None:
 
 
 def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
-    """Read the specification that a release publishes, from its text alone. The function opens no other file.
+    """Build the specification from the content of specification.json, which a release publishes. The function opens no other
+    file.
 
-    Public tables are known only by their digests. So the result is enough for a plan, but not for a fit.
+    The content contains only the digests of public tables. The result is therefore sufficient for a plan but not for a fit.
 
     Parameters
     ----------
-    plugins : whether to load the packages that the text names; otherwise only packages that were loaded before are known.
+    plugins : whether to load the packages that the specification names. Otherwise, only packages that were loaded before can be
+        used.
 
     Raises
     ------

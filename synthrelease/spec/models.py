@@ -1,4 +1,4 @@
-"""Check the named questions in [[models]] against the configuration, and compute the sums to measure and their charge."""
+"""Check the questions in [[models]], determine which sums the release must measure to answer them, and compute the charge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
-    """Return the sums that the questions in [[models]] need; None if there are no questions, or if a problem was added."""
+    """Return the sums that are needed to answer the questions in [[models]]. Return None if there are no questions, or if there
+    are mistakes, for which problems are added."""
     if not release.models:
         if release.budget.models is not None:
             problems.add("budget.models", "The budget pays for questions in [[models]], but there are none")
@@ -46,8 +47,8 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
 
 
 def charge_of(measured: Measured) -> Charge:
-    """Return the cost of all questions in [[models]]. The charge is pure differential privacy and is made once, after
-    acceptance."""
+    """Return the charge for all questions in [[models]]. The guarantee is pure differential privacy. The sums are measured
+    once, after acceptance."""
     number = len(measured.functions)
     of_sums = [f"{number} sums that share {so_many(len(measured.blocks), 'noise')}" if number else ""]
     of_tables = f"the means of groups in {so_many(len(measured.tables), 'question')}" if measured.tables else ""

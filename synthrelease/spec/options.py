@@ -1,4 +1,4 @@
-"""Store the options of a specification, and check imputation, formats, catalogues and intended questions."""
+"""Define the options of a specification, and check imputation, formats, catalogues and intended questions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a specification. An option that is not used is None. The schema contains the members of linked tables.
+    """The options of a specification, which come from optional tables of the configuration. An option that is not used is None.
+    There is no option for [members], which is part of the schema.
 
     Attributes
     ----------
-    partition : how the rows are divided into a piece for the generator and a piece for the criteria.
-    split : the piece of the register that is read.
-    calibration : published totals, or the starting weights of released rows.
-    series : the earlier releases and the plan over years.
+    partition : the rule that divides the rows into one piece for the generator and one for the criteria.
+    split : the piece of the register that the release uses.
+    calibration : the published totals and the initial weights.
+    series : the earlier releases and the plan over several years.
     population : the size of the population from which the file is a simple random sample.
-    design : the sampling design of the file.
-    imputation : how copies of the rows are made in which missing values are filled.
-    geography : areas within areas.
-    marks : columns that summarise indicators.
-    scout : the scout whose results came before the release.
+    design : the survey design of the file.
+    imputation : how missing values are imputed in copies of the released rows.
+    geography : the levels of nested areas.
+    marks : the columns that list the indicators that apply to a row.
+    scout : the scout that preceded the release.
     """
 
     partition: PartitionRule | None = None
@@ -52,14 +53,12 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The columns that, because of an option, are functions of other columns in every row. With each column, return the
-        columns that determine it.
-        """
+        """Return each column that is a function of other columns because of an option, together with these other columns."""
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     def in_words(self, total: Loss, rows: int) -> Iterator[str]:
-        """Yield the sentences on options that `plan` prints for a private file with this number of rows."""
+        """Yield the texts about options that the command `plan` prints for a private file with this number of rows."""
         if self.series is not None and self.series.year is not None:
             yield promise_text(self.series.year)
         if self.scout is not None:
@@ -75,9 +74,8 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem if no column has missing values to fill, if `match` names an unknown column, or if `match` repeats a
-    column.
-    """
+    """Add a problem for each mistake in [imputation], such as an unknown column in `match`, or if no column has a bin of
+    missing values."""
     if schema.linked is not None:
         why = "because the program makes no copies of linked tables"
         problems.add("imputation", f"[imputation] cannot be combined with [members], {why}")
@@ -94,17 +92,16 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
 
 
 SPSS_LABEL = 120
-"""Largest length of a value label in SPSS, in bytes of UTF-8."""
+"""The maximum length of a value label in SPSS, in bytes of UTF-8."""
 STATA_VALUES = 65_536
-"""Largest number of labelled values of one variable in Stata."""
+"""The maximum number of labelled values of a variable in Stata."""
 WITH_MEMBERS = ("stata", "spss", "r")
-"""Formats that can contain a second table with members."""
+"""The formats that can contain a second table with members."""
 
 
 def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
-    """Add a problem for labels or numbers of bins that a format cannot represent, and for formats without a table of
-    members.
-    """
+    """Add a problem for each label and each number of bins that a chosen format cannot represent. If the release has members,
+    also add a problem for each format that cannot contain them."""
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
             fault = f"The format {name!r} cannot contain members"
@@ -122,18 +119,18 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
 
 
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
-    """Add a problem if a catalogue requires the address of the release, but the card has no address."""
+    """Add a problem if a chosen catalogue requires the web address of the release, and [card] does not contain it."""
     if "dcat" in chosen and not card.url:
         problems.add("card.url", "State the address of the release, because DCAT-AP requires it")
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
-    """Add a problem for each intended question that cannot be read. Whether a question divides a released bin depends on the
-    drawn alternative. The card states this.
+    """Add a problem for each intended question that cannot be parsed. Whether the limits of a question fall inside a released
+    bin depends on the alternative that the accepted round uses. The card says this for each question.
 
     Parameters
     ----------
-    weighted : whether [design] names a weight.
+    weighted : whether [design] names a weight column.
     """
     domains = {}
     for column in schema.columns:
@@ -160,9 +157,8 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
 
 
 def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, path: str, *, weighted: bool) -> list[str]:
-    """Return the conditions of a question of `synthrelease estimate`. The function adds a problem for a mistake in the words or
-    columns of the question.
-    """
+    """Return the conditions in a question for `synthrelease estimate`. Adds a problem if the question has a syntax error or an
+    unknown column."""
     if table.given or table.mean or table.minus is not None:
         fault = f"{cut(table.query, 60)!r} is a whole question, so given, mean and minus must not be set"
         problems.add(path, f"{fault}. Delete them, or write only a condition")

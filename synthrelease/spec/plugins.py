@@ -1,8 +1,9 @@
-"""Load criteria and generators from other packages. A configuration must name such a package with its version and digest.
+"""Load criteria and generators from other packages. The configuration must name each such package with its version and digest.
 
-A package offers its classes as the entry points `synthrelease.criteria` and `synthrelease.generators`. Before code of a package
-is imported, its version and the digest of its installed files are compared with [[plugins]]. No private file is opened before
-that. Loaded code can do anything that Python can do. The digest shows which code ran, but not that the code is harmless.
+A package provides its classes through the entry points `synthrelease.criteria` and `synthrelease.generators`. Before the
+program imports code of a package, it compares the version of the package and the digest of its installed files with
+[[plugins]]. The program does this before it opens a private file. Imported code can do anything that Python can do. The digest
+proves which code ran, but it does not prove that the code is harmless.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import PluginTable
 
 GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
-"""For each group of entry points, the dict in which its classes are registered by kind."""
+"""The registries of classes. For each group of entry points, the dict contains the registry to which the classes are added."""
 # Files next to the package's metadata that differ from one installation to the next.
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def described(package: str) -> PluginTable:
-    """Return the table [[plugins]] for an installed package, to be copied into a configuration.
+    """Return the table [[plugins]] for an installed package. The user can copy this table into a configuration.
 
     Raises
     ------
-    InputError : if the package is not installed, if it offers no entry points, or if it is installed as editable, so that its
-        files can change.
+    InputError : if the package is not installed, if it has no entry points for this program, or if it is an editable
+        installation, whose files can change.
     """
     try:
         installed = _installed(package)
@@ -46,9 +47,8 @@ def described(package: str) -> PluginTable:
 
 
 def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
-    """Load the criteria and generators of the packages that a configuration names. Adds a problem for each package that
-    fails.
-    """
+    """Load the criteria and generators of the packages that a configuration names. Adds a problem for each package that cannot
+    be loaded."""
     for index, table in enumerate(tables):
         try:
             load_plugin(table)
@@ -60,11 +60,13 @@ _LOADED: dict[str, str] = {}  # The digest that each package had when this proce
 
 
 def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
-    """Load and register the classes of one package. Return each class with its name in the two files.
+    """Load and register the classes of one package. Return each class with the name that it has in the configuration or the
+    acceptance file.
 
     Raises
     ------
-    Unexpected : if the package is missing or has another version or digest, or if one of its classes cannot be used.
+    Unexpected : if the package is not installed, if its version or digest is different, or if one of its classes cannot be
+        used.
     """
     installed = _installed(table.package)
     if installed.version != table.version:
@@ -85,11 +87,11 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
 def check_named(
     plugins: Sequence[PluginTable], named: Mapping[str, object], problems: Problems, file: str | None = None
 ) -> None:
-    """Add a problem for each criterion or generator of another package that [[plugins]] does not list.
+    """Add a problem for each criterion or generator that comes from a package that [[plugins]] does not list.
 
     Parameters
     ----------
-    named : the names of criteria or generators, by their paths in the file.
+    named : the names of criteria or generators. The keys are their TOML paths in the file.
     """
     packages = [table.package for table in plugins]
     for where, name in named.items():
@@ -100,7 +102,8 @@ def check_named(
 
 
 def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[str]) -> None:
-    """Raise SpecError unless both the configuration and the command allow every package to run on the private file."""
+    """Raise SpecError if the configuration or the command line does not allow one of the packages to run on the private
+    file."""
     for index, table in enumerate(plugins):
         if not table.trust:
             fault = f"The package {table.package} needs trust = true before it runs on the private file"
@@ -132,7 +135,7 @@ def _offered(installed: Distribution) -> list[EntryPoint]:
 
 
 def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of every file that belongs to the package itself, in the order of the names."""
+    """Yield the name and the path of every file of the package, sorted by name. Files that the installer wrote are skipped."""
     for file in sorted(installed.files or (), key=lambda file: file.as_posix()):
         of_installer = file.parent.suffix == ".dist-info" and file.name in _OF_THE_INSTALLER
         if ".." not in file.parts and file.suffix != ".pyc" and not of_installer:
@@ -140,9 +143,8 @@ def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(installed: Distribution) -> str:
-    """Return the SHA-256 of the names and digests of all files of a package. Raises Unexpected if a file of the package is
-    missing.
-    """
+    """Return the SHA-256 digest of a text that lists the names and digests of all files of a package. Raises Unexpected if one
+    of these files is missing."""
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():
@@ -152,7 +154,8 @@ def _digest(installed: Distribution) -> str:
 
 
 def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
-    """Import the class of an entry point. Raises Unexpected if the class is outside the package or of the wrong kind."""
+    """Import the class of an entry point. Raises Unexpected if the import fails, if the class is not defined in a file of the
+    package, or if it is not a valid criterion or generator."""
     from synthrelease.criteria.outside import OutsideCriterion
     from synthrelease.generators.outside import OutsideGenerator
 
