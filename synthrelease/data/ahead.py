@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 8
-"""Largest number of threads. At most two more parts of a file than this number are in memory."""
+"""Largest number of threads. At most this number of parts of a file, plus two, are in memory."""
 
 # Bytes that must be free for each thread. The bytes are for the stack of the thread, 8 MiB by default, and the memory that it
 # needs for a part of a file.

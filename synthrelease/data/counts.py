@@ -377,8 +377,8 @@ class Addends:
 
 
 DENSE_LIMIT = 2**22
-"""Largest number of cells of a table that is stored as a full array (32 MiB). A larger table stores only the cells that
-occur.
+"""Largest number of cells of a table that is stored as a full array (32 MiB). For a larger table, only the cells that contain
+rows are stored.
 """
 
 
@@ -587,7 +587,7 @@ class Counts:
         return np.repeat(self.bins[column], self.counts)
 
     def expand(self) -> np.ndarray:
-        """Return the (n_rows, n_columns) int64 bins of all rows, sorted."""
+        """Return the bins of all rows as a sorted (n_rows, n_columns) int64 array."""
         return np.repeat(np.stack(self.bins, axis=1).astype(np.int64), self.counts, axis=0)
 
 
@@ -628,7 +628,9 @@ def has_full_array(layout: Layout) -> bool:
 
 
 def check_full_array(layout: Layout) -> None:
-    """Raise ValueError if a full array of the table would have more than `DENSE_LIMIT` cells."""
+    """Raise ValueError if the table is too large to be stored as a full array, because it would have more than `DENSE_LIMIT`
+    cells.
+    """
     if layout.n_cells > DENSE_LIMIT:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
 

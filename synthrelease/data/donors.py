@@ -82,7 +82,7 @@ def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: 
 
 
 MOST_TRIES = 100
-"""If this number of drawn donors have no allowed values, donors need to agree in fewer columns."""
+"""If none of this number of drawn donors has values that the rules allow, a column of `match` is ignored."""
 
 
 class NotImputed(Exception):
@@ -207,7 +207,7 @@ def _drawn(
 
     Parameters
     ----------
-    recipient : (n_blocks,) the index of each block's cell among the recipients of the pattern.
+    recipient : (n_blocks,) for each block, the index of its cell in `pattern.recipients`.
     """
     match = [column for column in gaps.match if column not in pattern.columns]
     donor_cells = np.full((gaps.copies, len(recipient)), -1)

@@ -26,7 +26,7 @@ from synthrelease.data.rules import (
 from synthrelease.data.schema import PublishedColumn
 
 MOST_CELLS = 10**7
-"""Largest number of cells of a pair of columns that is examined."""
+"""Largest number of cells of a pair of columns that is examined. Larger pairs are skipped."""
 _EVERY_ROW = {"raw", "synthetic"}
 
 

@@ -15,11 +15,11 @@ CODED_CELLS = 2**62
 """Up to this number of cells, every cell gets a code in 64 bits. One bit remains free, so that two codes can be added."""
 
 PACKED_CELLS = 2**16 - 1
-"""Largest number of cells of the columns that share one stored integer, which then has 16 bits."""
+"""Largest number of cells of a group of columns that are stored in one integer. The integer then has 16 bits."""
 
 MOST_AXES = 32 if np.__version__.startswith("1.") else 64
-"""Largest number of axes of a numpy array. A layout may have more columns than this number and still have few cells, if most
-columns have one bin.
+"""Largest number of axes of a numpy array. A layout may have more columns and still have few cells, if most columns have a
+single bin.
 """
 
 Columns = tuple[int, ...]

@@ -17,8 +17,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:\.\w+)?")
-"""A pattern for the parts of a condition: a text in quotes, or a name. A point and a level may follow the name. The prefix
-`first.` or `other.` names a column of another member.
+"""A pattern for the parts of a condition: a text in quotes, or a name. A point and a second name may follow the name. The
+prefix `first.` or `other.` refers to a column of another member.
 """
 
 FIRST, OTHER = "first.", "other."
@@ -26,7 +26,7 @@ FIRST, OTHER = "first.", "other."
 Stated = TypeVar("Stated")
 
 ABSENT = "absent"
-"""The label of the bin for empty slots, in columns of members that have no bin of missing values."""
+"""The label of the bin for empty slots, in those columns of members that have no bin for missing values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ class Linked:
 
     @property
     def of_members(self) -> frozenset[str]:
-        """Return the names of the columns of all slots."""
+        """Return the names of all columns of the wide record that belong to a slot."""
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:

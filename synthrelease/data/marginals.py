@@ -143,8 +143,9 @@ def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
 
 _CELLS_A_ROW = 16  # Ratio of cells to distinct rows above which pairs of columns are counted from the rows
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
-"""Largest number of marginals that a lattice stores in addition to the whole table, and largest number of numbers in these
-marginals (64 MiB)."""
+"""Largest number of marginals that are cached in addition to the whole table, and largest total number of values in them (64
+MiB).
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,7 @@ class Sparse:
 
     @cached_property
     def addends(self) -> Addends:
-        """Return the values, prepared for repeated sums."""
+        """Return the values, prepared for being summed several times."""
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
@@ -173,7 +174,7 @@ class Sparse:
 
 
 Table = np.ndarray | Sparse
-"""A full array with one axis per column, or the cells that occur if the full array would be too large (`has_full_array`)."""
+"""A full array with one axis per column or, if the full array would be too large (`has_full_array`), a sparse table."""
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
@@ -462,7 +463,7 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """Yield all marginals of a table with at most `largest` columns, each once, in the order of `steps_down`."""
+    """Yield each marginal of a table that has at most `largest` columns once, in the order of `steps_down`."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
         chosen = tuple(columns[number] for number in left)

@@ -102,7 +102,7 @@ class MemberRows:
         return Layout(columns=self.names, sizes=tuple(sizes_))
 
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
-        """Return the published columns of these rows, from the columns of the wide record."""
+        """Return the published columns of these rows. `columns` are the published columns of the wide record."""
         by_name = {column.name: column for column in columns}
         numbers = {name: column.numbers for name, column in by_name.items()}
         columns_ = []

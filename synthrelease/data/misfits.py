@@ -16,8 +16,8 @@ from synthrelease.data.schema import Column, Schema
 from synthrelease.errors import listing
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
-"""Codes for values that have no bin. Such a value is missing, outside the bounds or categories, or a string that is no number
-or date.
+"""Codes for values that belong to no bin: a missing value, a value outside the bounds or categories, and a text that is not a
+number or date.
 """
 TOGETHER = "because all rows of a person must be read together."
 NO_ROOTS = "No member has the key of a root. The two files have different keys, or write the keys differently."
@@ -34,8 +34,8 @@ ADVICE = (
     'any file and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
-"""`check` reports a column if, in more than one row of `MANY`, its value fits no bin. It reports the keys of members if more
-than one member in `MANY` has no root.
+"""`check` reports a column if more than one row in `MANY` has a value that belongs to no bin. It reports the keys of members if
+more than one member in `MANY` has no root.
 """
 
 MEND = (
@@ -98,7 +98,7 @@ class ReadColumns:
 
     @classmethod
     def of(cls, schema: Schema, linked: Linked) -> ReadColumns:
-        """Return the columns to read for the schema of a wide record."""
+        """Determine which columns must be read for the schema of a wide record."""
         columns, plain_columns, positions = list[Column](), list[Column](), list[tuple[int, ...]]()
         for slot in linked.slots:
             plain = [_but_for_names(schema[name]) for name in slot]

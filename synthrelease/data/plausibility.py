@@ -161,7 +161,9 @@ class Plausibility:
         return Plausibility(layout=transformation.layout, masks=tuple(masks), records=records)
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an (n,) mask: True where the cell with these bins is implausible. `digits` has one array per column."""
+        """Return an (n,) mask that is True for implausible cells. `digits` contains the (n,) bins of the cells for each
+        column.
+        """
         bad = np.zeros(len(digits[0]), dtype=bool)
         for mask in self.masks:
             bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
@@ -195,8 +197,8 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Set, in place, the bins that are determined by other bins of a row: empty slots, and columns that count
-        indicators.
+        """Set, in place, all bins that are determined by other bins of the same row: the bins of empty slots and of columns
+        that count indicators.
         """
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)

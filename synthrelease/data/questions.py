@@ -65,7 +65,7 @@ class QuestionWords:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that the question names outside of conditions."""
+        """Return the columns that the question names, except those in conditions."""
         columns = ("" if self.kind == "share" else self.head, self.by, self.to, *(name.strip() for name in self.on.split(",")))
         return tuple(name for name in columns if name)
 
@@ -119,7 +119,7 @@ def is_question(text: str) -> bool:
 
 
 def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
-    """Return the conditions of the two groups before and after "against". In the second group, the column
+    """Return the conditions of the two groups, which are written before and after "against". In the second group, the column
     may be left out if it is the same as in the first group. The second group may also be "the rest".
     """
     if list(parts)[:2] != [":", "against"] or "by" in parts:

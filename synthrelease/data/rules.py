@@ -44,9 +44,13 @@ HOLDS: Mapping[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
 OPERATORS = tuple(HOLDS)
 MAX_DEPTH = 100
 LARGEST = 1e15
-"""Largest absolute value of a number in a rule or of a bound; all whole numbers up to it are exact as doubles."""
+"""Largest absolute value of a bound, or of a number in a rule. All whole numbers up to this value are exact in double
+precision.
+"""
 MOST_NUMBERS = 1000
-"""Largest number of whole numbers of a column for which each number gets an atomic bin, if a rule compares two columns."""
+"""If a rule compares two columns, each whole number of a column gets an atomic bin, provided that the column has at most this
+number of whole numbers.
+"""
 _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*)|([+-]))")
 
 
@@ -368,7 +372,7 @@ def by_number(rule: Rule) -> set[str]:
 
 
 def columns_of(rule: Rule) -> set[str]:
-    """Return all columns that a rule names."""
+    """Return the names of all columns in a rule."""
     return {part.column for part in comparisons(rule)} | by_number(rule)
 
 
@@ -415,12 +419,11 @@ def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
 # record in it; the converse need not hold.
 
 Truth = tuple[np.ndarray, np.ndarray]
-"""Two boolean arrays: the entries for which a rule is true, and the entries for which it is false. The rule is unknown if both
-are False."""
+"""Two boolean arrays: where a rule is true, and where it is false. It is unknown where both are False."""
 Bins = Mapping[int, np.ndarray] | Sequence[np.ndarray]
 """The bins of records, by the positions of columns."""
 Range = tuple[np.ndarray, np.ndarray]
-"""Two arrays: the lowest and the highest number of each entry; NaN if an entry has no number."""
+"""Two arrays with the lowest and the highest number of each entry, or NaN if an entry has no number."""
 _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 

@@ -184,7 +184,7 @@ class Binning:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Return the index of the bin with each label."""
+        """Return a mapping from the label of each bin to its index."""
         return {label: bin_ for bin_, label in enumerate(self.labels)}
 
     @property
@@ -298,7 +298,9 @@ class Column:
 
 
 NO_MARK = "none of them"
-"""In a column that shows which indicators a row has, the bin of rows without an indicator. No column can have this name."""
+"""For a column that shows which indicators a row has: the label of the bin for rows that have none of them. No column can have
+this name.
+"""
 
 
 def label_of_set(names: Sequence[str]) -> str:
@@ -406,7 +408,9 @@ class Transformation:
 # exact values are measured, a row adds an `OwnValue`, or a product of several, on a separate grid.
 
 VALUES = 1000
-"""If the specification states no step for a column, there are at most this number of steps between the bounds of the column."""
+"""If the specification states no step for a column, the range between its bounds is divided into at most this number of
+steps.
+"""
 
 STEPS = 2**12
 """Number of equal steps between the lowest and the highest score of a cell. The scores are rounded to these steps."""
@@ -524,7 +528,7 @@ class OwnValue:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest possible result of `of`."""
+        """Return the smallest and the largest value that `of` can return."""
         return self.low - self.centre, self.high - self.centre
 
     @property

@@ -14,8 +14,8 @@ from synthrelease.data.schema import Transformation
 # `rare_first` orders the cells of a public table so that systematic sampling preserves the totals of rare bins.
 
 RARE = 400
-"""A bin with fewer rows than this number is rare. From this number on, the relative standard error of a total is at most a
-twentieth.
+"""A bin is rare if it has fewer rows than this number. With at least this number of rows, the relative standard error of a
+total is at most a twentieth.
 """
 
 

@@ -191,7 +191,7 @@ def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndar
 
 
 def _first_bins(into: Sequence[int]) -> list[int]:
-    """Return the first bin of each group."""
+    """Return the first bin of each group, where `into` contains the group of each bin."""
     return [into.index(group) for group in range(max(into) + 1)]
 
 
@@ -217,8 +217,9 @@ CLOSE = 1e-9
 deviation by less than 1%.
 """
 DIGITS = 9
-"""Number of significant digits of a weight. The sums that determine a weight are accurate to more than this number of digits on
-every machine."""
+"""Number of significant digits of a weight. On every machine, the sums that determine a weight are accurate to more digits than
+this.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,9 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Parts of the keys of `CountedRows.misfits`. With READ as the kind, the rows read are counted. With KEYS as the column,
-members without a root are counted."""
+"""Special entries in the keys of `CountedRows.misfits`. With READ as the kind, all rows that were read are counted. With KEYS
+as the column, members without a root are counted.
+"""
 
 DENSE = 2**24
 """Largest number of cells that are counted in one array (128 MiB; only the used part takes memory)."""

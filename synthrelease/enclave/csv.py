@@ -404,7 +404,7 @@ class _Lines:
             yield line
 
     def put_back(self, block: bytes) -> None:
-        """Put back the lines of a block. They are returned next, one by one."""
+        """Return the lines of a block to the iterator. They are the next lines that it returns, one by one."""
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:

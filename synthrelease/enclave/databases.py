@@ -140,7 +140,7 @@ def _utc(moment: datetime) -> str:
 
 
 NO_TEXT = "synthrelease.no_text"
-"""Name of the error handler for a text with bytes that are not UTF-8. The handler replaces this text by a text that no
+"""Name of the error handler for a text with bytes that are not UTF-8. The handler replaces the text by another text, which no
 specification contains.
 """
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]

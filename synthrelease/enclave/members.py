@@ -97,12 +97,12 @@ class _Rows:
 
 
 class _Reading:
-    """The columns to read, and the problems and misfits that were found so far.
+    """The columns to read, and the problems and misfits that were found so far (see `CountedRows`).
 
     Attributes
     ----------
     read : the columns to read.
-    problems, misfits : the attributes of `CountedRows` for all rows so far.
+    problems, misfits : as in `CountedRows`, for all rows so far.
     """
 
     def __init__(self, schema: Schema, linked: Linked, policy: InputTable):

@@ -107,7 +107,7 @@ _SIGN = np.uint64(2**63)
 # Number of values of a row's random number. Two rows of a person have the same number with probability below 2^-62.
 _COINS = 2**63 - 1
 ROOM = 2**17
-"""From this number of collected rows on, rows that cannot be among the first rows are discarded."""
+"""When at least this number of rows has been collected, rows that cannot be among the first rows of a person are discarded."""
 
 
 def first_rows(
@@ -198,7 +198,7 @@ class Persons:
             self._collected = self._left = max(self.number(), len(self._rows[0][0]))
 
     def number(self) -> int:
-        """Return the number of different keys."""
+        """Return the number of persons, which is the number of different keys."""
         self._marks = [different(np.concatenate(self._marks))]
         return len(self._marks[0])
 
@@ -225,7 +225,7 @@ class Persons:
 
 
 WORDS = 3
-"""Number of sort keys for one column: the kind of the value, and 16 bytes of it."""
+"""Number of sort keys for one column: one for the kind of the value, and others for 16 bytes of the value."""
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:

@@ -56,7 +56,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """Return the table and the metadata of the file, as the library reads them."""
+    """Read a file with pyreadstat. Return its table and its metadata."""
     # the function behind the functions in the library's documentation, two of which cannot return user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)

@@ -37,7 +37,7 @@ from synthrelease.sources.source import Source
 
 Result = TypeVar("Result")
 LONGEST = 100
-"""Number of characters of a text that are kept. The rest is cut off."""
+"""Number of characters of a text that are used. The rest of the text is ignored."""
 
 
 class PrivateTexts:

@@ -73,7 +73,7 @@ class PrivatePieces:
 
 
 PrivateTable = PrivateCounts | PrivatePieces
-"""The private table of a release, as a whole or in two pieces."""
+"""The private table of a release: the whole table, or its two parts."""
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
@@ -391,8 +391,8 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the noisy criterion values of the accepted candidate. After a joint test, this function adds their noise, and all
-    criteria count as met.
+    """Return the noisy criterion values of the accepted candidate. After a joint test, this function adds noise to the values,
+    and all criteria count as met.
 
     Privacy
     -------

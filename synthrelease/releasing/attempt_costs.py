@@ -67,7 +67,7 @@ class AttemptCost:
 
 def usual_rows(spec: ReleaseSpec) -> int:
     """Return the number of rows for which a plan is computed. This is the number of rows of the public file on which the
-    configuration was tried, otherwise the number in the configuration, otherwise `USUAL_ROWS`.
+    configuration was tried. If there is no such file, it is the number in the configuration, or otherwise `USUAL_ROWS`.
     """
     return rows_tried(spec) or spec.rows.stated or USUAL_ROWS
 
@@ -85,7 +85,7 @@ def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCo
 
 
 def finest(spec: ReleaseSpec) -> Layout:
-    """Return the layout of the transformation with the most cells."""
+    """Return the layout of the transformation that has the largest number of cells."""
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda layout: layout.n_cells)
 
 
@@ -118,7 +118,7 @@ def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) ->
 
     Parameters
     ----------
-    rows : number of rows in the file; use the stated number, or 100,000 if it is unknown.
+    rows : the number of rows in the file; if None, the number from `usual_rows`.
     """
     attempt = max(cost.megabytes for cost in attempt_costs(spec, rows))
     return attempt if jobs == 1 else _BASE_MB + jobs * attempt

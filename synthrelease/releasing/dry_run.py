@@ -45,7 +45,9 @@ from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_us
 from synthrelease.spec.release_spec import ReleaseSpec
 
 ROWS = 2000
-"""Number of rows of the made-up table. With this number, every group has a few rows, and an attempt takes about a second."""
+"""Number of rows of the made-up table. This number is large enough for a few rows in every group, and small enough for an
+attempt to take about a second.
+"""
 
 SIMILAR = 4
 """The smallest configuration of a family is also tried if the ratio of cells or of work between the largest and the smallest is
@@ -128,9 +130,9 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the largest configuration of every generator family, by the number of cells and the work of the fit. First yield
-    the smallest configuration of the family, if the largest has at least `SIMILAR` times as many cells or as much work, or if
-    the largest has less work.
+    """Yield the largest configuration of every generator family. The size of a configuration is measured by its number of cells
+    and the work of fitting. Before it, yield the smallest configuration of the family if the largest has at least `SIMILAR`
+    times as many cells or as much work, or if the largest has less work.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.
@@ -184,7 +186,7 @@ def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -
 
 
 def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
-    """Return the rows for the generator and the rows for the criteria, or a single table if these are the same."""
+    """Return the table for the generator and the table for the criteria, or a single table if both use the same rows."""
     if spec.options.partition is None:
         return (table,)
     return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))

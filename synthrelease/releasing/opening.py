@@ -78,11 +78,11 @@ _MOST_BYTES = 4 * MAX_HEADER
 
 
 class _GoesOn(Exception):
-    """Signal that the header does not end in its first line."""
+    """Raised if the header of a CSV file does not end in its first line."""
 
 
 def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
-    """Return whether a row follows the header, or None if this cannot be determined.
+    """Return whether a row follows the header of a CSV file, or None if this cannot be determined.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield this line. Raise an error if the reader asks for a second line."""
+    """Yield a single line. If the CSV reader requests a second line, raise an error."""
     yield line
     raise _GoesOn
 
@@ -352,7 +352,9 @@ def _asked(table: OpenTable) -> bool | None:
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """Yield each file to read, its columns of the schema, and the names of further columns to read, such as keys."""
+    """Yield each table to read. Each item contains the source of the table, the schema of its columns, and the names of further
+    columns to read, such as keys.
+    """
     linked = schema.linked
     if linked is None:
         yield source, schema, []

@@ -75,7 +75,7 @@ def check_numbers(spec: ReleaseSpec, data: Source) -> None:
 
 
 def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str) -> RecordNumbers:
-    """Return the record numbers of a file."""
+    """Read the record numbers of a file."""
     problem = ""
     try:
         numbers = read_numbers(data, spec.schema, spec.input, rule, key)
@@ -142,7 +142,7 @@ class KnownSplit:
 
 
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
-    """Return the key and the number of the piece that a release reads, or None if it reads all rows.
+    """Return the key of the split and the piece of the register that a release uses, or None if it uses all rows.
 
     This function does not read the private file. Record numbers are public, but whether they can be read may depend on any
     value of a row (such as an open quote). So they are compared after the charge, when the rows are counted
@@ -332,6 +332,6 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
 
 
 def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:
-    """Draw a configuration and make an attempt. Return the attempt, or None if it is rejected."""
+    """Draw a configuration at random and make an attempt with it. Return the attempt, or None if it is rejected."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

@@ -96,7 +96,7 @@ def _libraries(modules: int) -> ThreadpoolController:
 
 _WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
-"""Seconds between two checks by a worker that its parent process still runs."""
+"""Seconds between two checks by a worker whether its parent process is still running."""
 _watching: set[int] = set()  # The process number of this worker, once the worker watches its parent; empty before
 
 
@@ -141,7 +141,7 @@ T = TypeVar("T")
 
 
 class Verdict(Enum):
-    """How a round ended."""
+    """The way in which a round ended."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"

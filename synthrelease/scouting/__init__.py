@@ -1,3 +1,3 @@
-"""Publish noisy tables of the single columns of a private file. A release can be drafted from them if there is no public
-file.
+"""Publish a noisy table of counts for each column of a private file. The draft of a release can be based on these tables if
+there is no public file.
 """

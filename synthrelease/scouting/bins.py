@@ -147,9 +147,9 @@ def number_bins(
 ) -> ScoutedBins:
     """Return the bins of a numeric column.
 
-    A bin has round limits and about an eighth of the rows, or a fifth of the rows with numbers if few rows have numbers. The
-    outermost bins have fewer rows. If 0 is frequent, it has a bin of its own; so do codes such as 9999. A bin begins at each of
-    the `limits` in the codebook.
+    A bin has round limits and about an eighth of the rows. If most rows have a 0 or no number, a bin has about a fifth of the
+    rows with other numbers. The outermost bins have fewer rows. If 0 is frequent, it has a bin of its own; so do codes such as
+    9999. A bin begins at each of the `limits` in the codebook.
 
     Parameters
     ----------
@@ -239,8 +239,8 @@ def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
 
 
 def _roundness(number: Fraction) -> int:
-    """Return a rank that says how round a number is: the rank of the largest of ..., 0.5, 1, 2, 5, 10, ... that divides the
-    number.
+    """Return a rank that measures how round a number is: the rank of the largest number among ..., 0.5, 1, 2, 5, 10, ... that
+    divides it.
     """
     if not number:
         return 1000

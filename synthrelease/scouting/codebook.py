@@ -168,7 +168,7 @@ def read_codebook(path: str | Path) -> Codebook:
 
 
 class _UnreadableCodebook(Exception):
-    """Raised if the content of a codebook cannot be used. The message says what is wrong."""
+    """Raised if the content of a codebook cannot be used. The message states the reason."""
 
 
 def _of_ddi(text: str) -> Codebook:
@@ -397,7 +397,7 @@ def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
 
 
 def _line(text: str) -> str:
-    """Return the text as one line, cut after 200 characters."""
+    """Join the lines of a text to one line, and cut it after 200 characters."""
     return " ".join(text.split())[:200]
 
 

@@ -28,7 +28,7 @@ UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
 SMALLEST, LARGEST = -6, 12
 """Numbers without bounds are counted between these powers of ten. Larger numbers count in the outermost cells."""
 STEPS = 50
-"""For the second table, a cell that contains all numbers would be divided into this number of steps."""
+"""A cell that contained all numbers would be divided into this number of steps for the second table."""
 FULL, EMPTY = 4.0, 2.5
 """Limits in standard deviations of the noise. Cells with counts above `FULL` are cut, into steps with counts of `FULL` on
 average; counts up to `EMPTY` are treated as 0."""
@@ -242,7 +242,9 @@ def _atoms(low: Fraction | None, high: Fraction | None, whole: bool, limits: tup
 
 
 def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells of equal width if the two bounds are stated and near each other, as for years. Otherwise return no cells."""
+    """Return cells of equal width if both bounds are stated and near each other, such as for years. Otherwise return an empty
+    list.
+    """
     if low is None or high is None:
         return []
     near = low * high > 0 and max(abs(low), abs(high)) <= 10 * min(abs(low), abs(high)) and high - low < ROUND[-1]

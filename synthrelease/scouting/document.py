@@ -140,8 +140,8 @@ class ScoutDocument(Part):
 
     @cached_property
     def cap(self) -> Cap:
-        """The cap on the total cost of scout and release. Raises Unexpected (a ValueError) for numbers that do not form a valid
-        cap.
+        """The cap on the total cost of the scout and the release. Raises Unexpected (a ValueError) if the numbers do not form a
+        valid cap.
         """
         return self.value_of(Cap)
 
@@ -162,7 +162,7 @@ class ScoutDocument(Part):
         return self.margin_of(1)
 
     def margin_of(self, noises: int) -> int:
-        """Return the margin of error in rows, at 95%, for a sum of `noises` noisy counts."""
+        """Return the 95% margin of error, in rows, of a sum of `noises` noisy counts."""
         return math.ceil(self.quantile * self.deviation * math.sqrt(noises) + 0.5)
 
     @property

@@ -68,10 +68,10 @@ def _read(content: bytes) -> ScoutDocument:
 
 
 def verify_scout(folder: Path) -> Report:
-    """Verify a scout's folder without private data and return the report.
+    """Verify the folder of a scout, without private data, and return a report.
 
-    The checks cover the checksums, the cap, the thresholds of texts and the cells of tables. All other files are computed from
-    scout.json again and compared.
+    The checks cover the checksums, the cap, the thresholds for texts, and the cells of the tables. All other files are computed
+    again from scout.json and compared with the files in the folder.
     """
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     checks, document = [_checksums(files)], None

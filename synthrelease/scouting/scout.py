@@ -54,7 +54,7 @@ KEPT_FOR_TESTS = Fraction(3, 25)
 MOST_NOISE = 0.03
 """The largest accepted ratio of five standard deviations of the noise of a count to the number of rows."""
 WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
-"""Those settings of [input] that describe the format of the private file."""
+"""The settings of [input] that describe the format of the private file."""
 BYTES_OF_TEXT, MEGABYTES_OF_READING = 600, 300
 """Largest memory in bytes of one distinct text (100 characters of 4 bytes and its counts), and memory in MB of the reader."""
 SHARE_WITHOUT_DELTA = Fraction(1, 5)
@@ -89,8 +89,8 @@ class Scouting:
 
         Raises
         ------
-        InputError, SpecError : if the codebook cannot be read or does not describe each column, or if arguments are invalid or
-            contradict each other.
+        InputError, SpecError : if the codebook cannot be read, if it does not describe every column, or if arguments are
+            invalid or contradict each other.
         """
         if request.title is not None and not (request.title.isprintable() and request.title.strip()):
             raise InputError("--title must be one line of printable characters. Nothing was read.")
@@ -154,7 +154,7 @@ class Scouting:
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
-    """Return the number of noisy tables that a scout of these columns measures."""
+    """Return the number of noisy tables that a scout publishes for these columns."""
     return sum(column.queries for column in columns)
 
 
@@ -247,7 +247,8 @@ def scout(
     expect_head: str | None = None,
     charged: Callable[[Statement], None] = lambda statement: None,
 ) -> ScoutDocument:
-    """Run a scout of a private file, write its folder and return its document. The ledger is charged `cap.alone` once.
+    """Run a scout of a private file. Charge `cap.alone` to the ledger once, write the folder of the scout and return its
+    document.
 
     Parameters
     ----------
@@ -256,8 +257,8 @@ def scout(
     ledger : path of the ledger.
     out : the folder to write; it must not exist.
     dataset : name of the dataset in the ledger.
-    expect_head : the head of the ledger, as noted in the steward's logbook.
-    charged : function that receives the ledger's statement after the charge.
+    expect_head : the expected head of the ledger, as noted in the steward's logbook.
+    charged : a function that is called with the ledger's statement after the charge.
 
     Raises
     ------
@@ -268,10 +269,10 @@ def scout(
     Privacy
     -------
     The scout is Gaussian with rho = `cap.rho`, except for texts that only one row has (theory 9.20, values without a public
-    list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of rows, or
-    of persons with a key, is published exactly. Every row is counted: missing values, texts that are no number and unlisted
-    codes have separate bins, and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first
-    rows of a person, d).
+    list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of rows (with
+    a key, the number of persons) is published exactly. Every row is counted: missing values, texts that are not numbers and
+    unlisted codes have bins of their own, and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b;
+    theory 1.9, first rows of a person, d).
     """
     check_free(out)
     check_noise(scouting)

@@ -54,7 +54,7 @@ def noisy_tables(
 
     Parameters
     ----------
-    groups : for the index of each column, an array (n_atoms,) that maps each finest bin of the column to a cell of the table.
+    groups : for each column, by its index, an (n_atoms,) array that maps each finest bin of the column to a cell of the table.
     charge : privacy cost of all tables together.
 
     Privacy
@@ -80,7 +80,7 @@ def frequent_texts(
 ) -> dict[str, dict[str, int]]:
     """Return, for each column, the strings with noisy counts of at least the threshold, in descending order of the count.
 
-    The empty string "" stands for missing values, and its count is returned in any case.
+    The empty string "" represents missing values. Its count is always returned.
 
     Parameters
     ----------
@@ -91,8 +91,9 @@ def frequent_texts(
     Privacy
     -------
     The Gaussian guarantee of `charge`, except for texts that only one row has. Among texts that both neighbours have, at most
-    two counts of a column change by 1, a squared distance of 2 (theory 9.20, values without a public list). The order in which
-    strings occur in the file has no influence. Strings are sorted before noise is added, and by noisy count afterwards.
+    two counts of a column change by 1, which is a squared distance of at most 2 (theory 9.20, values without a public list).
+    The order in which strings occur in the file has no influence. Strings are sorted before noise is added, and by noisy count
+    afterwards.
     """
     published = dict[str, dict[str, int]]()
     for name, counted in columns.items():

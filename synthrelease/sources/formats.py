@@ -140,7 +140,7 @@ class FileFormat(Enum):
 
 
 def first_line(start: bytes) -> bytes:
-    """Return the bytes before the first line end. In a text file with a header, these bytes do not belong to a row."""
+    """Return the bytes before the first line end. If a text file has a header, these bytes do not belong to a row."""
     return re.split(rb"[\r\n]", start, maxsplit=1)[0]
 
 

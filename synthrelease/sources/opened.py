@@ -41,7 +41,7 @@ LONGEST_VALUE = 2**25
 """The largest size of one value in SQLite, in bytes."""
 
 OnStop = Callable[[Callable[[], object]], None]
-"""Function that receives the function with which a library interrupts a query."""
+"""A function that registers the function by which a library interrupts a query."""
 
 
 class Stop:

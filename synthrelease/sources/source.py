@@ -48,9 +48,11 @@ CSV_NAMES = (".csv", ".csv.gz")
 _PATTERN = re.compile(r"[*?\[]")
 
 State = tuple[str, ...]
-"""Size, time of the last change and inode number of a file. These numbers stay equal as long as nobody writes to the file."""
+"""The size, the time of the last change and the inode number of a file. They stay the same as long as no program writes to the
+file.
+"""
 Listed = Callable[[], Iterable[Sequence[Path]]]
-"""Function that lists the files of a table as they are now. Each item contains the files that are counted together."""
+"""A function that lists the current files of a table. Each item contains the files that are counted together."""
 CHANGED = "A file changed while it was read. Read the files again when no program is writing to them."
 
 
@@ -272,7 +274,7 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return this source without its second table, followed by the source of the second table if there is one."""
+        """Return the source of the first table and, if there is one, the source of the second table."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
