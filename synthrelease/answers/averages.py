@@ -226,7 +226,7 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """Return the variance that is due to drawing the rows, divided by the variance for a simple random sample from a large
+        """Return the variance due to the drawing of rows, divided by the variance for a simple random sample from a large
         population.
         """
         return self.effect * self.not_drawn
@@ -254,7 +254,7 @@ class Counted:
 
     Attributes
     ----------
-    asked : the question. For members, it is the question about the member at one position, and it names columns such as age_1.
+    asked : the question. For members, it is the question about the members at one position, and it names columns such as age_1.
     columns : columns of the cells, in the order of the release.
     counts : (n_cells,) True for cells that count.
     """

@@ -470,7 +470,7 @@ def check_confidence(confidence: float) -> None:
 
     Raises
     ------
-    InputError : when the number is below 0.5 or at least 1.
+    InputError : if the number is below 0.5 or at least 1.
     """
     if not 0.5 <= confidence < 1:
         raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")

@@ -107,7 +107,7 @@ class MeasuredModels:
 
         Raises
         ------
-        InputError : when the noise is too large for an estimate.
+        InputError : if the noise is too large for an estimate.
         """
         if model.by_group and part is not None:
             return self._of_groups(model, part, survey)
@@ -286,7 +286,7 @@ def answered_by_models(
 
     Raises
     ------
-    InputError : when the noise is too large for an estimate.
+    InputError : if the noise is too large for an estimate.
     """
     part = release.models
     if part is None:

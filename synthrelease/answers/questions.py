@@ -345,7 +345,7 @@ def check_numbers(release: AskedOf, name: str) -> None:
 
     Raises
     ------
-    InputError : when the column does not exist, or a bin has no number.
+    InputError : if the column does not exist, or a bin has no number.
     """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
@@ -502,7 +502,7 @@ def _check_order(release: AskedOf, name: str) -> None:
 
     Raises
     ------
-    InputError : when the column does not exist, or its bins have no order.
+    InputError : if the column does not exist, or its bins have no order.
     """
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")

@@ -114,7 +114,7 @@ class PublishedTables:
 
         Raises
         ------
-        InputError : when the columns have too many combinations of bins.
+        InputError : if the columns have too many combinations of bins.
         """
         chosen = set(names)
         columns = tuple(column for column in self.release.schema if column.name in chosen)
@@ -140,7 +140,7 @@ class PublishedTables:
 
         Raises
         ------
-        InputError : when no table contains all columns.
+        InputError : if no table contains all columns.
         """
         columns = self.columns(names)
         ordered, shape = [column.name for column in columns], [len(column.labels) for column in columns]

@@ -204,7 +204,7 @@ def _finite(values: Iterable[float]) -> list[float | int | None]:
 
 @lru_cache(maxsize=8)
 def _words(language: str) -> Mapping[str, str]:
-    """Return all texts of the page in a language."""
+    """Return all phrases on the page in a language."""
     import tomllib
 
     return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))

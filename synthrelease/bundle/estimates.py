@@ -1,4 +1,6 @@
-"""Compute estimates with intervals from the published noisy tables, for release.json, estimates.csv and further formats."""
+"""Compute estimates with intervals from the published noisy tables. They are written to release.json, to estimates.csv and to
+files for statistical packages.
+"""
 
 from __future__ import annotations
 
@@ -44,18 +46,17 @@ ESTIMATED_LEVEL = 0.95
 
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
-    """Return the part of release.json about estimates. Return None if the number of measurements before the release was not
-    limited, because nothing is estimable in this case.
+    """Return the section of release.json about estimates. Return None if nothing limited the number of measurements before the
+    release, because nothing is estimable in this case.
 
     Parameters
     ----------
     tables : the content of measurements.json.
-    not_a_sample : the reasons why there is no interval for a population. With None, the function returns the part as version
-        1.0.0 wrote it.
+    not_a_sample : the reasons why there is no interval for a population. With None, the section has the form of version 1.0.0.
 
     Raises
     ------
-    Unexpected : when the measurements have another format than synthrelease writes.
+    Unexpected : if the measurements have another format than synthrelease writes.
     """
     release = replace(with_tables(document, tables), not_a_sample=tuple(not_a_sample or ()))
     if release.measurements is None or measured_times(release, None) is None:
@@ -103,7 +104,7 @@ def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
 
     Raises
     ------
-    Unexpected : when the measurements have another format than synthrelease writes.
+    Unexpected : if the measurements have another format than synthrelease writes.
     """
     columns = tuple(part.published() for part in document.columns)
     return release_of(document, measurements=measurements_of(measured, document, columns))
@@ -119,9 +120,9 @@ def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Return the document with its estimates. If the estimates cannot be computed, return the document without them.
+    """Add the estimates to a document. If they cannot be computed, return the document unchanged.
 
-    The estimates follow from public values, after the budget is spent. So an error in computing the estimates must not stop the
+    The estimates are computed from public values, after the budget is spent. So an error in this computation must not stop the
     release.
     """
     try:
@@ -166,13 +167,14 @@ CSV = f"{STEM}.csv"
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
-    """Return the lines of estimates.csv, computed from measurements.json alone, or an empty list if nothing is estimable.
+    """Return the lines of estimates.csv, which are computed from measurements.json alone. The list is empty if nothing is
+    estimable.
 
     For a release of version 1.0.0, the lines have the form of that version.
 
     Raises
     ------
-    Unexpected : when the measurements have another format than synthrelease writes.
+    Unexpected : if the measurements have another format than synthrelease writes.
     """
     from synthrelease.answers.listed import listed
     from synthrelease.answers.stated import in_words
@@ -201,8 +203,8 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Add two facts to the document: the checksums of the files with estimates, and how large the errors of the counts in
-    estimates.csv may be.
+    """Add two facts to the document: the checksums of the files with estimates, and limits on how large the errors of the
+    counts in estimates.csv may be.
     """
     part = document.estimates
     if part is None or CSV not in files:
@@ -212,8 +214,8 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Return, for each column and each pair of columns, half the width (in rows) of the widest interval of a count. If a count
-    is not estimable, the number of all rows is returned instead.
+    """Return, for each column and each pair of columns, half the width (in rows) of the widest interval of a count. If one of
+    the counts is not estimable, return the total number of rows instead.
     """
     errors: dict[str, int] = {}
     for line in lines:
@@ -226,22 +228,24 @@ def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
 
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Return the document with the checksums of further data files."""
+    """Add the checksums of further data files to the document."""
     digests = {name: sha256(content) for name, content in files.items()}
     return document.model_copy(update={"files": {**document.files, **digests}})
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """Return the table of estimates in the formats that [bundle] formats lists, by file name."""
+    """Write the table of estimates in the formats that the publisher requested with `formats` in [bundle]. Return the files by
+    name.
+    """
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 
 def read_lines(content: bytes) -> list[EstimateLine]:
-    """Return the lines of estimates.csv.
+    """Parse the lines of estimates.csv.
 
     Raises
     ------
-    ValueError : when the content does not have the form of estimates.csv.
+    ValueError : if the content does not have the form of estimates.csv.
     """
     from synthrelease.answers.listed import NAMES, NUMBERS, EstimateLine
 

@@ -165,7 +165,8 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
     """Return an upper limit, with confidence `LEVEL`, on the exact criterion value for all rows of the file that pass the
     rules. The release used only some of these rows.
 
-    The result is None if there is no upper limit on the value for the drawn rows, or on the error that is due to drawing them.
+    The result is None if there is no upper limit on the value for the drawn rows, or no upper limit on the error that is caused
+    by drawing them.
     """
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
@@ -207,8 +208,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the largest number of columns for which `error_band` bounds the share of every combination of values, or None if
-    the bound holds for any number of columns.
+    """Return the largest number of columns for which `error_band` limits the error of the share of every combination of values.
+    Return None if this is true for any number of columns.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)

@@ -59,7 +59,7 @@ def verify_bundle(
 
     Raises
     ------
-    InputError, SigningError : when the folder, the key or the commitment cannot be read, or the key or the commitment lies in
+    InputError, SigningError : if the folder, the key or the commitment cannot be read, or the key or the commitment lies in
         one of the folders.
 
     Notes

@@ -304,7 +304,7 @@ def check_free(folder: str | Path) -> Path:
 
     Raises
     ------
-    OutputError : when something exists at the path, or its parent cannot be written to.
+    OutputError : if something exists at the path, or its parent cannot be written to.
     """
     return check_free_name(Path(folder))
 
@@ -314,7 +314,7 @@ def check_free_name(path: Path) -> Path:
 
     Raises
     ------
-    OutputError : when something exists at the path, its name is too long, or its parent cannot be written to.
+    OutputError : if something exists at the path, its name is too long, or its parent cannot be written to.
     """
     if os.path.lexists(path):
         raise OutputError(f"{path} exists already. Nothing was overwritten. Choose another name.")
@@ -340,7 +340,7 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
     Raises
     ------
-    OutputError : when another run has reserved the name, something exists at the path, or the path cannot be written to.
+    OutputError : if another run has reserved the name, something exists at the path, or the path cannot be written to.
     """
     path = check_free_name(Path(path))
     workspace, lock = _take(path, spends)
@@ -461,8 +461,8 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _marks(spends: bool) -> tuple[str, ...]:
-    """Return the marks of the partial folders that a run on this machine may remove. The last mark is for the folder of the run
-    itself.
+    """Return the marks of those partial folders that a run on this machine may remove. The last mark is that of the run's own
+    folder.
     """
     mark = f"synthrelease on {platform.node()}\n"
     return (mark, f"{mark}spends\n") if spends else (mark,)
@@ -516,7 +516,7 @@ def write_bundle(
 
     Raises
     ------
-    OutputError : when the folder or its documents cannot be written. If only documents cannot be written, the table and
+    OutputError : if the folder or its documents cannot be written. If only documents cannot be written, the table and
         release.json are still written, so that the spent budget is not lost.
     """
     failed, documents = "", {}
@@ -561,7 +561,7 @@ class NewFolder:
 
         Raises
         ------
-        OSError : when the file cannot be written.
+        OSError : if the file cannot be written.
         """
         return _write(self._path / name, pieces)
 
@@ -570,7 +570,7 @@ class NewFolder:
 
         Raises
         ------
-        OSError : when a file cannot be written.
+        OSError : if a file cannot be written.
         """
         for name, content in _sealed(contents, key).contents.items():
             if isinstance(content, bytes):
@@ -618,7 +618,7 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
 
     Raises
     ------
-    OutputError : when something exists at `path`, or the file cannot be written.
+    OutputError : if something exists at `path`, or the file cannot be written.
     """
     failed = partial("Cannot write {1} {0} ({2}).".format, path, what)
     with _whole_or_not_at_all(path, None, failed) as temporary, temporary.open("xb") as file:
@@ -703,7 +703,7 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
 
     Raises
     ------
-    OutputError : when something exists at the path, or the path does not end with .zip, lies inside the folder, or cannot be
+    OutputError : if something exists at the path, or the path does not end with .zip, lies inside the folder, or cannot be
         written.
     """
     path, folder = Path(path), Path(folder)
@@ -724,7 +724,7 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
 
     Raises
     ------
-    OutputError : when something exists at `path`, or the archive cannot be written. The folder is not changed.
+    OutputError : if something exists at `path`, or the archive cannot be written. The folder is not changed.
     """
     folder, path = Path(folder), check_archive(path, folder)
     failed = partial("Cannot write the archive {0} ({2}). The released folder {1} is complete.".format, path, folder)

@@ -53,7 +53,7 @@ class OnDisk:
 
         Raises
         ------
-        OSError : when the file cannot be read.
+        OSError : if the file cannot be read.
         """
         with path.open("rb") as file:
             state = _state(os.fstat(file.fileno()))
@@ -98,7 +98,7 @@ def opened(content: Content) -> BinaryIO:
 
     Raises
     ------
-    OSError : when the file cannot be read.
+    OSError : if the file cannot be read.
     """
     return io.BytesIO(content) if isinstance(content, bytes) else content.path.open("rb")
 
@@ -366,7 +366,7 @@ def cryptography(module: str) -> Any:
 
     Raises
     ------
-    InputError : when the library is not installed.
+    InputError : if the library is not installed.
     """
     from synthrelease.resources import library
 

@@ -96,8 +96,8 @@ class PublishedRelease:
     intended : the questions that the release is meant to answer.
     weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` returns the rows
         without them.
-    divided_rows : number of rows of the private file that were divided at random into pieces, or None if the rows were not
-        divided.
+    divided_rows : the number of rows of the private file that were divided at random into two pieces, or None if the rows were
+        not divided.
     figures_about : a phrase that names the part of the rows that the criterion values describe, or empty if they describe all
         rows.
     estimates : answers to the intended questions from the noisy tables, with intervals, or None if no noisy tables are
@@ -197,13 +197,13 @@ class PublishedRelease:
         """Return whether the rows preserve the association of two or three columns.
 
         "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
-        then have only two errors: the noise, and the error that is due to drawing the rows. "mostly noise" means that such a
-        table was measured, but its noise is larger than the association, and larger than what chance alone could cause. The
-        answer is also "mostly noise" if the fit reproduces less than 0.8 of the association because of its prior. "in part"
-        means that no measured table had all the columns. The rows then contain only the part of the association that the
-        columns in `through` explain. So means may have another order than in the file, and a slope may have another sign. "no"
-        means that the columns are independent in the released rows, whatever their association in the file is. "not known"
-        means that the tables of the generator are not published.
+        then have only two errors: the noise, and the error that is caused by the random drawing of rows. "mostly noise" means
+        that a table of these columns was measured, but its noise is larger than the association, and larger than chance alone
+        could explain. The answer is also "mostly noise" if the fit reproduces less than 0.8 of the association because of its
+        prior. "in part" means that no measured table had all the columns. The rows then contain only the part of the
+        association that the columns in `through` explain. So means may have another order than in the file, and a slope may
+        have another sign. "no" means that the columns are independent in the released rows, whatever their association in the
+        file is. "not known" means that the tables of the generator are not published.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ def load(folder: str | Path) -> PublishedRelease:
 
     Raises
     ------
-    InputError : when the folder does not contain a release, or when its files do not fit together.
+    InputError : if the folder does not contain a release, or if its files do not fit together.
 
     Examples
     --------
@@ -431,7 +431,7 @@ def document_of(path: Path) -> ReleaseDocument:
 
     Raises
     ------
-    InputError : when the file cannot be read, or when the guarantee or the charges are impossible.
+    InputError : if the file cannot be read, or if the guarantee or the charges are impossible.
     """
     try:
         document = read_leniently(_text(path))
@@ -491,7 +491,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
     Raises
     ------
-    InputError : when the table does not fit the document.
+    InputError : if the table does not fit the document.
     """
     shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
@@ -511,7 +511,7 @@ def _on_disk(path: Path) -> Content:
 
     Raises
     ------
-    InputError : when the folder has no such file.
+    InputError : if the folder has no such file.
     """
     problem = "does not exist"
     try:

@@ -326,7 +326,7 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
     Raises
     ------
-    Unexpected : when the sizes, the labels and the bins of the sum do not fit together.
+    Unexpected : if the sizes, the labels and the bins of the sum do not fit together.
     """
     shape = tuple(len(labels) for labels in part.labels)
     if part.steps is None:
@@ -375,7 +375,7 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
 
     Raises
     ------
-    Unexpected : when the sizes, the labels and the bins of the sum do not fit together.
+    Unexpected : if the sizes, the labels and the bins of the sum do not fit together.
     """
     into = table.released
     shape = tuple(len(labels) for labels in table.labels)

@@ -88,8 +88,8 @@ class SplitPart(Part):
     Attributes
     ----------
     by : the column of the file that contains the public record numbers.
-    piece, of : number of the piece, from 1, and number of pieces. A secret key, which no release contains, determines which
-        record numbers belong to this piece.
+    piece, of : the number of the piece (from 1), and the total number of pieces. A secret key, which no release contains,
+        determines which record numbers belong to this piece.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "split"),)
@@ -510,7 +510,7 @@ class ScoutPart(Part):
 
         Raises
         ------
-        Unexpected : when the numbers are impossible (a ValueError).
+        Unexpected : if the numbers are impossible (a ValueError).
         """
         return self.value_of(Cap)
 
@@ -607,7 +607,7 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of the bin of missing values, or None for a column without such a bin."""
+    """Return, for each column, the index of the bin of missing values, or None if the column has no such bin."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 

@@ -25,7 +25,7 @@ def read(content: bytes) -> ReleaseDocument:
 
     Raises
     ------
-    InputError : when the file cannot be read.
+    InputError : if the file cannot be read.
     """
     try:
         return read_leniently(content)
@@ -44,7 +44,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 
     Raises
     ------
-    InputError : when the content is no release.json.
+    InputError : if the content is no release.json.
     """
     old = read(content)
     person, series = old.guarantee.person, old.series
@@ -69,7 +69,7 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
     """Yield those estimates of an earlier release whose columns have the same bins in the new release.
 
     Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release uses
-    only a part of the risk, so no interval for a change can be computed from it.
+    only a share of the risk, so no interval for a change can be computed from it.
     """
     if old.estimates is None or not old.measured_once:
         return
@@ -101,7 +101,7 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
     """Return the largest privacy loss of a person from all years up to this year.
 
     For a year without a named release, the planned budget is counted, because a run that does not release a table also spends
-    its budget. This also holds for the first run of a year that has a second run. An erratum counts as the release that it
+    its budget. The budget of a first run is also counted if its year has a second run. An erratum counts as the release that it
     corrects.
     """
     plan, guarantee = run.horizon, document.guarantee.guarantee()
@@ -131,7 +131,7 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
     """Return epsilon and delta for a person with records in all releases, as exact fractions. The result is None if one of the
     releases promises nothing to a person.
 
-    An erratum changes only texts of the release that the erratum corrects. The two releases are one output of one mechanism, so
+    An erratum changes only descriptions in the release that it corrects. The two releases are one output of one mechanism, so
     they count as one release.
     """
     replaced = "" if corrects is None else corrects.digest

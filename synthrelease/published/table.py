@@ -162,7 +162,7 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
     Raises
     ------
-    TableError : when a string is not a label, a weight is not a number or is below 0, a key is missing, or the column
+    TableError : if a string is not a label, a weight is not a number or is below 0, a key is missing, or the column
         `synthetic` has a wrong value.
     """
     labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
@@ -216,8 +216,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     Raises
     ------
-    TableError : when the header differs from the expected header, or a line is not CSV in UTF-8 or has more or fewer values
-        than the header. Also when the file has a byte order mark or an unclosed quotation mark.
+    TableError : if the header differs from the expected header, or a line is not CSV in UTF-8 or has more or fewer values
+        than the header. Also if the file has a byte order mark or an unclosed quotation mark.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -350,7 +350,7 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
 
     Raises
     ------
-    TableError : when the keys of roots are not 1, 2, 3, ..., or when a root has more or fewer members than data.csv states.
+    TableError : if the keys of roots are not 1, 2, 3, ..., or if a root has more or fewer members than data.csv states.
     """
     linked, part = _linked(shape), shape_of_roots(shape)
     roots, members = RowsBatch.joined(of_roots, part), RowsBatch.joined(of_members, shape_of_members(shape))
@@ -489,7 +489,7 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
 
     Raises
     ------
-    TableError : when the header or a value does not fit the schema.
+    TableError : if the header or a value does not fit the schema.
     """
     return table_of(csv_rows(content, shape, members), shape)
 
@@ -525,7 +525,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
     Raises
     ------
-    TableError : when there are no rows, or equal rows have different weights.
+    TableError : if there are no rows, or equal rows have different weights.
     """
     tally, weighted = Tally(shape.layout), list[RowsBatch]()
     for batch in batches:
@@ -549,7 +549,7 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
 
     Raises
     ------
-    TableError : when equal rows have different weights.
+    TableError : if equal rows have different weights.
     """
     cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
@@ -571,7 +571,7 @@ def parquet_rows(
 
     Raises
     ------
-    TableError : when the columns, the number of rows or a value does not fit the schema.
+    TableError : if the columns, the number of rows or a value does not fit the schema.
     """
     if shape.linked is None:
         return rows_of(_parquet_batches(content, shape, says_synthetic, n_rows), shape)
@@ -588,7 +588,7 @@ def _parquet_batches(
 
     Raises
     ------
-    TableError : when the file has other columns, another number of rows, or more than `most` rows.
+    TableError : if the file has other columns, another number of rows, or more than `most` rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -622,7 +622,7 @@ def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
 
     Raises
     ------
-    TableError : when the file cannot be read.
+    TableError : if the file cannot be read.
     """
     import pyarrow as pa
 
@@ -641,7 +641,7 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
 
     Raises
     ------
-    TableError : when no released table can have these numbers of rows and bytes.
+    TableError : if no released table can have these numbers of rows and bytes.
     """
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)

@@ -8,16 +8,18 @@ Parameters
 ----------
 config : Configuration of the release (TOML).
 table : Read this table of the database. Overrides table in [input].
-members : Read the members from this file (only with [members]). By default --data holds both.
-quasi_identifiers : Assume that an intruder knows these columns. By default none.
-jobs : Run this many processes in parallel.
-unrehearsed : Accept files that were not rehearsed as they are. By default they are refused.
-trust : Run these packages of [[plugins]] on the private file. By default none.
-expect_head : Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared.
-sign : Sign the files with this private key (see keygen). By default unsigned.
+members : Read the members from this file (only with [members]). By default the --data file contains the members, too.
+quasi_identifiers : Assume that an intruder knows these columns. By default no column.
+jobs : Run this number of processes in parallel.
+unrehearsed : Accept a configuration and an acceptance file that were not rehearsed in their present form. By default they are
+    refused.
+trust : Run the code of these packages of [[plugins]] on the private file. By default no package.
+expect_head : Refuse a ledger that does not contain this head from your logbook (16 digits or more). By default heads are not
+    compared.
+sign : Sign the files with this private key (see keygen). By default the files are not signed.
 password_file : Read the password of the key from the first line of this file. By default the key has no password.
 folder : Released folder.
-as_json : Print JSON for programs. By default text.
+as_json : Print JSON for programs. By default text is printed.
 """
 
 from __future__ import annotations

@@ -63,13 +63,13 @@ class ReleaseRequest(TableRequest):
     ----------
     data : Read this private file, files or database.
     out : Write the released files to this new folder.
-    shortlist : Use only the configurations on this shortlist of rehearse. By default all.
+    shortlist : Use only the configurations on this shortlist, which rehearse has written. By default all configurations.
     ledger : Charge this ledger of the dataset (see ledger open). [default: OUT.ledger]
     split_key : Read the secret key of a split register. [default: LEDGER.key]
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
-    archive : Write the released folder to this new .zip file, too, without times. By default no archive.
-    rows : Refuse criteria that no table of this number of rows can meet, before anything is spent. [default: rows of
-        the rehearsed file]
+    archive : Also write the released folder to this new .zip file, without time stamps. By default no archive.
+    rows : Refuse criteria that no table with this number of rows can meet, before anything is spent. [default: rows of the
+        rehearsed file]
     nobodys : Keep no ledger, because the data are simulated. Only for the demonstration.
     """
 
@@ -98,18 +98,19 @@ class RehearsalRequest(TableRequest):
     data : Read this PUBLIC file or database, which has the columns of the private one.
     out : Write the results to this folder, and continue an unfinished rehearsal in it.
     target : Keep configurations that are accepted at least this often.
-    keep : Put at most this many configurations on the shortlist.
-    minutes : Start no attempt after this many minutes. By default no limit.
+    keep : Put at most this number of configurations on the shortlist.
+    minutes : Start no further attempt after this number of minutes. By default no limit.
     seed : Set the random seed. The same seed gives the same report. By default a new seed.
-    noise_level : Recommend epsilons with which noise reverses at most this share of decisions.
-    nothing : Propose a plan that finds no table with at most this probability.
-    copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
-    attacks : Try attacks with this number of fits. Below 4 there are none.
-    adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
-    accept_lost : Write the pairs of columns that the synthetic tables lost into [not_promised] of the acceptance file. Then
-        `release` no longer refuses the shortlist because of these pairs. Comments stay.
-    design : Make no attempts. Draw samples of PUBLIC and delete answers as [design] says, and show for each intended question
-        the errors due to sampling, missing answers and noise.
+    noise_level : Recommend values of epsilon with which noise changes at most this share of the decisions on a round.
+    nothing : Propose a plan whose probability to end without a table is at most this number.
+    copies : Draw this number of synthetic tables for the statistics of utility and risk. With fewer than 2, no statistics are
+        computed.
+    attacks : Try attacks with this number of fits of the generator. With fewer than 4, no attacks are tried.
+    adopt : Write the proposed budget and numbers of rounds to CONFIG, and keep its comments.
+    accept_lost : Write the pairs of columns whose association the synthetic tables lost into [not_promised] of the acceptance
+        file, and keep its comments. Then `release` no longer refuses the shortlist because of these pairs.
+    design : Make no attempts. Instead, draw samples of PUBLIC and delete answers as [design] states, and show the errors of
+        each intended question due to sampling, missing answers and noise.
     width : Stop the attempts of a configuration when the interval for its share of accepted attempts is no wider than this.
     """
 
@@ -138,11 +139,10 @@ class ComparisonRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    method : Compare with this method: swapping, sequential, dami or independent. May be repeated. By
-        default all.
-    out : Write all statistics to this new JSON file. By default none.
-    shortlist : Use the configurations of this shortlist. By default all.
-    copies : Draw this many tables with each method. With fewer than 2, no statistics of utility are computed.
+    method : Compare with this method: swapping, sequential, dami or independent. May be repeated. By default all methods.
+    out : Write all statistics to this new JSON file. By default no file.
+    shortlist : Use only the configurations on this shortlist. By default all configurations.
+    copies : Draw this number of tables with each method. With fewer than 2, no statistics of utility are computed.
     swap : Swap the values of these columns together. By default a column that identifies persons.
     swap_key : Swap between records with equal values in these columns. By default a column that depends on --swap.
     swap_rate : Select each record for swapping with this probability.
@@ -169,10 +169,10 @@ class AllocationRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    total : Divide this epsilon of the whole release. By default the total of the configuration.
+    total : Divide this epsilon, which is the total of the release. By default the total in the configuration.
     rows : Assume at most this number of rows in the private file. By default the number of rows of --data.
-    minutes : Start no step after this many minutes.
-    seed : Set the random seed. The same seed gives the same choice if the minutes suffice.
+    minutes : Start no further step after this number of minutes.
+    seed : Set the random seed. The same seed gives the same result, unless --minutes ends the search early.
     """
 
     data: Public
@@ -189,24 +189,27 @@ class DraftRequest:
 
     Attributes
     ----------
-    name : Draft a release with this name, which both files get.
-    public : Read this PUBLIC file or database, which has the layout of the private one. By default the draft is from --scout.
-    scout : Draft from this folder of a scout, if there is no public file. No other option but --into is used. By default from
-        --from.
+    name : Draft a release with this name. Both files get this name.
+    public : Read this PUBLIC file or database, which has the same columns as the private one. By default the draft is made from
+        --scout.
+    scout : Draft from this folder of a scout, if there is no public file. The only other option that is used is --into. By
+        default the draft is made from --from.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
-        which also has the positions of columns in a fixed-width file. By default none.
-    only : Draft these columns only, such as A,B. By default all.
+        which also states the positions of columns in a fixed-width file. By default no codebook.
+    only : Draft only these columns, such as A,B. By default all columns.
     leave_out : Leave these columns out, such as A,B. By default none.
     unit : State how rows belong to persons. row: every row is a different person. KEY: the column that identifies the person; K
         rows of each person are kept (default 1). By default the draft asks.
     epsilon : Limit the epsilon of the release. By default 2, or more for a file with few rows.
-    pure : Draft a release with delta 0. Such a release needs a larger epsilon (at most 5) or preserves less. By default delta
-        is 1e-9.
+    pure : Draft a release with delta 0. Such a release needs a larger epsilon (at most 5) or preserves weaker associations. By
+        default delta is 1e-9.
     members : Read the members of these rows from this PUBLIC file (needs --key). By default no members.
-    key : Join rows and members by this column, which both files have, or one file with rows and members. By default no members.
-    areas : Draft columns as areas within areas, the largest first, such as region>municipality. By default none.
-    important : Measure pairs of these columns first, and draft a criterion for them. By default none.
-    into : Write into the folders configs and acceptance of this folder.
+    key : Join rows and members by this column. Both files have it, or a single file contains rows and members. By default no
+        members.
+    areas : Draft these columns as nested areas, the largest areas first, such as region>municipality. By default no nested
+        areas.
+    important : Measure pairs of these columns first, and draft a criterion for them. By default no column has priority.
+    into : Write into the folders configs and acceptance inside this folder.
     """
 
     name: Annotated[str, Option(metavar="NAME", positional=True)]
@@ -234,23 +237,23 @@ class ScoutRequest:
     ----------
     codebook : Read this public codebook: JSON, CSV with column,code,label,kind,min,max,format, or a DDI codebook (XML).
     data : Read this private file, these files or this database.
-    ledger : Charge this ledger of the dataset (see ledger open). The ledger must have the whole cap left.
-    cap : Set the epsilon of the scout and the release together.
-    delta : Set the delta of the scout and the release together, such as 1e-9. With 0, every column needs codes or bounds.
-    rows : State the public number of rows, or with --unit KEY of persons. A number too small for the noise is refused before
-        the charge.
+    ledger : Charge this ledger of the dataset (see ledger open). Its remaining budget must be at least the cap.
+    cap : Set the total epsilon of the scout and the release.
+    delta : Set the total delta of the scout and the release, such as 1e-9. With 0, every column needs codes or bounds.
+    rows : State the public number of rows. With --unit KEY, state the public number of persons. A number that is too small for
+        the noise is refused before the charge.
     unit : State how rows belong to persons. row: every row is a different person. KEY: the column that identifies the person;
         one row of each person is counted.
-    out : Write the folder of the scout here.
-    first_by : Name the columns that order the rows of a person, or random. The release uses the same rows; with random, the
-        scout and the release draw different rows. By default none (only with --unit row).
-    only : Count these columns of the codebook only, such as A,B. By default all.
+    out : Write the scout to this new folder.
+    first_by : Name the columns that order the rows of a person, or write random. With random, the scout and the release may
+        draw different rows; otherwise, they use the same rows. By default none (only with --unit row).
+    only : Count only these columns of the codebook, such as A,B. By default all columns.
     leave_out : Leave these columns out, such as A,B. By default none.
     title : Set the title of the register. By default the name of the codebook.
     delimiter : Set the separator between two cells of a CSV file.
-    encoding : Set the encoding of a CSV file, as [input] encoding.
+    encoding : Set the encoding of a CSV file, in the same way as [input] encoding.
     decimal : Set the decimal sign of numbers that are written as text.
-    rho : Set the cost of the scout, as a rho. By default about 6% of the rho of the cap.
+    rho : Set the cost of the scout as a value of rho. By default about 6% of the rho of the cap.
     tests : Reserve this epsilon for the tests and criterion values of the release. By default 12% of --cap. With --delta 0, it
         is reserved for the whole release, and the default is 80%.
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
@@ -283,7 +286,9 @@ Request = TypeVar("Request", bound=TableRequest)
 
 
 def described_by(kind: type[TableRequest]) -> Callable[[Function], Function]:
-    """Return a decorator that adds the help of a request to the parameters in a function's docstring."""
+    """Return a decorator that adds the help texts of a request to the docstring of a function, as descriptions of its
+    parameters.
+    """
 
     def described(function: Function) -> Function:
         texts = help_texts(kind)
@@ -295,11 +300,12 @@ def described_by(kind: type[TableRequest]) -> Callable[[Function], Function]:
 
 
 def requested(kind: type[Request], arguments: Mapping[str, Any]) -> Request:
-    """Return the request with the arguments of a Python function. A path may be a text, and names may be any sequence.
+    """Create the request from the arguments of a Python function. A path may be given as a string, and names may be given as
+    any sequence.
 
     Raises
     ------
-    InputError : when a text cannot be a path.
+    InputError : if a string cannot be a path.
     """
     values = {name: arguments[name] for name in kind.__dataclass_fields__ if name in arguments}
     for name, hint in get_type_hints(kind).items():
