@@ -43,14 +43,14 @@ class Ratio:
 
     Attributes
     ----------
-    numerator, denominator : values with their noise.
+    numerator, denominator : the two noisy sums.
     weights : (2, n_noises) coefficients of each noise term in the numerator and in the denominator.
     sampling : (2, 2) covariance matrix of the two sums under the random drawing of rows. It is 0 if the ratio describes only
         the drawn rows.
-    lowest, highest : smallest and largest possible ratio.
+    lowest, highest : the smallest and the largest possible ratio.
     step : smallest difference between two possible values of the numerator. It is 1 for counts of rows.
-    clustered : whether two members of the same root may count in the two ratios of a comparison. The members of a root, such as
-        the persons of a household, are drawn together.
+    clustered : whether a comparison of two such ratios may count two members of the same root, one in each ratio. The members
+        of a root, such as the persons of a household, are drawn together.
     between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values numerator -
         ratio * denominator of these groups; otherwise empty.
     """
@@ -255,8 +255,8 @@ class Counted:
     Attributes
     ----------
     asked : the question. For members, it is the question about the members at one position, and it names columns such as age_1.
-    columns : columns of the cells, in the order of the release.
-    counts : (n_cells,) True for cells that count.
+    columns : the columns that define the cells, in the order of the release.
+    counts : (n_cells,) True for a cell whose rows are counted.
     """
 
     asked: Question
@@ -296,7 +296,7 @@ def counted(
 
     Parameters
     ----------
-    names : columns of the cells. For members, the table has one more column if this column is needed to show whether the member
+    names : the columns that define the cells. For members, one more column is added if it is needed to show whether the member
         exists.
     valued : columns in which a row or member must have a value in order to be counted.
     slot : the position of the member in its root (0 for the first member), or None for a question about rows.
@@ -341,7 +341,7 @@ def of_roots(
 
     Parameters
     ----------
-    figures : for each part, the (m, n_cells) contribution of each cell to each statistic.
+    figures : for each position of a member, the (m, n_cells) contribution of a member in each cell to each statistic.
     own_sums : (n_parts, m, m) for each position, the sum of v v' over the members at this position.
     """
     own_sums = np.array([possible(matrix) for matrix in own_sums])
@@ -396,8 +396,8 @@ class Average:
     file, population : the ratio of two noisy sums. The error of `file` includes drawing rows from the file, and the error of
         `population` includes drawing them from a population.
     middle : the constant that was subtracted from the number of each cell.
-    squares : approximate sum of the squared contributions to the numerator. The sum is over the drawn rows or, for members,
-        over the roots.
+    squares : the approximate sum of the squared contributions to the numerator. The sum is taken over the drawn rows or, for
+        members, over the roots.
     of_root : largest contribution of a record to the denominator: 1 if rows are counted, or the largest number of members of a
         root if members are counted.
     own : the same average, computed with other weights within the limits of the weight classes, or empty if every row has the
@@ -412,8 +412,8 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Return the ends of the two intervals that enclose the averages for all weights in `own` (theory 13.18, weighted
-        answers).
+        """Return two intervals (for the file and for a population) that contain the average for all possible weights in `own`
+        (theory 13.18, weighted answers).
         """
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
@@ -429,7 +429,7 @@ class Average:
 
 
 def term_in(tables: PublishedTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
-    """Return the share, mean or quantile of one group."""
+    """Return the share, mean or quantile of one group as a term with its confidence intervals."""
     if not question.column:
         return _share(tables, question, averages, label, level)
     column = replace(tables.release.by_name[question.parts[0].column], name=question.column)
@@ -522,7 +522,7 @@ def _averages(
 
     Parameters
     ----------
-    rows : for each part, (n_cells,) 1 for cells that count, else 0.
+    rows : for each position of a member, an (n_cells,) array: 1 for cells that are counted, otherwise 0.
     """
     pairs = [(figure, weighting) for figure in figures for weighting in figure.weightings]
     values = [np.array([figure.values[index] for figure, _ in pairs]) for index in range(len(parts))]  # (n_pairs, n_cells) each
@@ -589,7 +589,8 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the variance that the stated design effect implies, divided by the variance that the weights cause; at least 1.
+    """Return the ratio of two variances: the variance that follows from the stated design effect, divided by the variance for
+    samples with these weights. The result is at least 1.
 
     Parameters
     ----------

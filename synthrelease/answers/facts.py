@@ -40,12 +40,12 @@ class Facts:
     Attributes
     ----------
     columns : names of the columns, in the order of the release.
-    synthetic : (n_cells,) counts of the released table; R has as many rows.
+    synthetic : (n_cells,) counts of the released table S. The counts R have the same total.
     representative : (n_cells,) for each cell, the index of one of its combinations of bins. In this index, the last column
         varies fastest.
     kept : (n_cells,) False for a cell if every row in this cell would break a plausibility rule.
     low, high : (n_cells,) lower and upper limits on the counts: low <= R <= high.
-    rows : (n_rows, n_cells) sparse matrix of the constraints rows @ R <= most. R <= row_limits.
+    rows, row_limits : a sparse (n_rows, n_cells) matrix and an (n_rows,) array with the constraints rows @ R <= row_limits.
     """
 
     columns: tuple[str, ...]
@@ -126,7 +126,7 @@ class Maximum:
 
     Attributes
     ----------
-    value : upper bound on the expression over all tables that agree with the facts.
+    value : an upper bound on the expression, for all tables that satisfy the constraints.
     table : (n_cells,) a table of real numbers for which the expression is close to the bound; the synthetic table if the solver
         failed.
     """
@@ -136,7 +136,7 @@ class Maximum:
 
 
 def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
-    """Return an upper bound on `figure . R` over the tables that agree with the facts.
+    """Return an upper bound on `figure . R` for all tables that satisfy the constraints.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the lowest and highest possible counts in the table of these axes, before any merging.
+        """Yield the lowest and the highest possible counts in the table of these axes, before any bins are merged.
 
         An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S + 1)
         / g <= R + 1 <= (S + 1) g.
@@ -407,7 +407,7 @@ class _Builder:
         """Add limits on the conditional means of these columns. A criterion is used only if the bins of the averaged column are
         not merged.
 
-        The means are over the rows with a value in the averaged column. Groups of missing values are left out.
+        The means cover only rows with a value in the averaged column. The group of missing values is left out.
         """
         axis = self.names.index(error.column) if error.column in self.names else None
         if axis is None or self.sizes[axis] != self.shape[axis]:
@@ -460,9 +460,8 @@ class _Builder:
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
         """Add limits on the number of rows that meet a condition. They follow from pairs of similar rows.
 
-        If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step outside.
-        Consider a row of S for which all similar cells meet the condition: it is unmatched, or its partner in R meets the
-        condition.
+        If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step outside. If
+        all cells similar to a row of S meet the condition, this row is unmatched, or its partner in R meets the condition.
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)
@@ -481,15 +480,15 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return an (n_cells,) array that maps each cell of the program to the index of the cell that contains it in the table
+        """Return an (n_cells,) array: for each cell of the linear program, the index of the cell that contains it in the table
         of these axes.
         """
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return an (n_cells,) mask of the program's cells in these bins of a column, or None if these bins were merged with
-        other bins.
+        """Return an (n_cells,) mask of the cells of the linear program that lie in these bins of a column. The result is None
+        if these bins were merged with other bins.
         """
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0

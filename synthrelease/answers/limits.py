@@ -67,8 +67,9 @@ class KeptRows:
         least the stated number).
     drawn : the number of rows that the criterion values describe. These rows are a uniformly random subset of the K rows.
     number : K if K is published exactly; otherwise the noisy value of K (counted) or the lower bound on K (stated).
-    most : an upper bound on K that always holds: the number of rows in the file.
-    scale : scale b of the noise of a counted number, Pr[z] proportional to exp(-|z| / b), or None if the number has no noise.
+    most : the number of rows in the file, which is always an upper bound on K.
+    scale : the scale b of the noise in a counted number, with Pr[z] proportional to exp(-|z| / b). None if the number has no
+        noise.
     margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
     few : whether the counted number was below the margin. There is then no lower bound on K.
     """
@@ -190,7 +191,7 @@ class KeptRows:
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a number t that the absolute sum of `count` independent noise terms with this distribution exceeds with
+    """Return a number t with this property: the absolute value of the sum of `count` independent noise terms exceeds t with
     probability at most `risk`, which is in (0, 1).
     """
     from synthrelease.generators.measurements import noise_limit  # here, because only measured tables need it
@@ -271,8 +272,8 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield limits on sums of a column's numbers. The sums are over single bins, and over the first bins, of the columns
-        that were measured with it.
+        """Yield limits on sums of a column's numbers. Each sum covers the rows in one bin, or in the first 2, 3, ... bins, of
+        another column that was measured with it.
         """
         from synthrelease.generators.measurements import noise_limit
 
@@ -325,11 +326,11 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number of parts into which the risk of a limit is divided. The result is None if no tables are published, or
-    if the number of measurements has no upper bound.
+    """Return the number by which the risk of a limit is divided. The result is None if no tables are published, or if the
+    number of measurements has no upper bound.
 
-    The number is an upper bound on the mean number of measurements before the release. For shared measurements, the number of
-    parts is the number of binnings that could have been published.
+    The number is an upper bound on the mean number of measurements before the release. For shared measurements, it is the
+    number of binnings that could have been published.
     """
     measurements = release.measurements
     if measurements is None or not measurements.tables:
@@ -425,13 +426,14 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
 
     Parameters
     ----------
-    confidence : between 0.5 and 1.
+    confidence : the confidence that all limits are true, at least 0.5 and below 1.
     acceptance : a lower bound on the probability that a round is accepted, for example from a rehearsal. With it, a second
         limit follows from every criterion value. This limit is finite even near the threshold.
 
     Raises
     ------
-    InputError : for a confidence or acceptance out of range, or a release without a usable criterion value.
+    InputError : if the confidence or the acceptance probability is out of range, or if the release has no criterion value from
+        which a limit follows.
     """
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
@@ -526,9 +528,9 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
 
     Parameters
     ----------
-    value, threshold : the released value of the criterion and the threshold of the criterion.
-    scale : scale of the Laplace noise.
-    risk : between 0 and 1/2.
+    value, threshold : the released value and the threshold of the criterion.
+    scale : the scale of the Laplace noise in the value.
+    risk : the allowed probability that the limit is too small, between 0 and 1/2.
     step : step of the grid to which criterion values are rounded. Rounding changed the value by at most half a step. In the
         tails, discrete noise of at least z steps is at most as likely as continuous noise of at least z - 1/2 steps (1/(1+a) <=
         a^(-1/2)/2).

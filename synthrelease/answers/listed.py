@@ -1,6 +1,6 @@
 """List every statistic that can be estimated from the published noisy tables, as the rows of estimates.csv.
 
-The list is for readers without this program. The list contains the bins of each column, the cells of each pair, means by
+The list is for readers who do not have this program. It contains the bins of each column, the cells of each pair, means by
 groups, and the intended questions of the release with their contrasts. Each number equals the answer of `estimate` to the same
 question.
 """
@@ -52,11 +52,11 @@ class EstimateLine:
     statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, the statistic can also be
         "risk difference", "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics
         that begin with "weighted" count every row with its design weight. All other statistics count every row once.
-    column, value : for a share or count, the counted rows have this value, a bin's label, in this column. For a mean, median
-        or slope, `column` is the column that the number describes. For a median, `value` is the label of the bin that contains
-        the median.
-    by, group : the statistic covers the rows with the value `group` in the column `by`, or "" for all rows. A count is the
-        number of rows with both values.
+    column, value : for a share or count, the counted rows are those in the bin with the label `value` of the column `column`.
+        For a mean, median or slope, `column` is the column that the number describes. For a median, `value` is the label of the
+        bin that contains the median.
+    by, group : the statistic covers the rows with the value `group` in the column `by`. Both are "" if the statistic covers all
+        rows. A count is the number of rows that have both values.
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
     estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if the statistic
         is not estimable. The standard error is None in the same case, and for a count in a question.
@@ -307,8 +307,8 @@ def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: flo
 def _cells(
     tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the share and the number of rows of each cell of two columns. The intervals are for the file only. The denominator
-    of a share is the number of rows in the group of `by`.
+    """Yield the share and the number of rows for each cell of two columns. There are intervals for the file only. The
+    denominator of a share is the number of rows in its group of `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
@@ -359,8 +359,8 @@ def _lines(
 def _count(
     term: Term, tables: PublishedTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return the line with the number of rows that a share counts or, if the share is weighted, with the number of persons that
-    these rows represent.
+    """Return the line with the number of rows that a share counts. For a weighted share, the line has the number of persons
+    that these rows represent.
     """
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")

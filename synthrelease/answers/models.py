@@ -1,8 +1,7 @@
 """Answer questions that were measured directly ([[models]]): means, coefficients and ratios of exact values.
 
-The published sums use exact values instead of bins. The noise terms of the sums have a known joint distribution. So every
-answer is a ratio of two noisy sums, as for noisy tables (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named
-models).
+The published sums are sums of exact values instead of bins, and the joint distribution of their noise is known. As with noisy
+tables, every answer is a ratio of two noisy sums (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
 """
 
 from __future__ import annotations
@@ -428,7 +427,7 @@ def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups
     Parameters
     ----------
     n : the number of rows that the release uses. The question is assumed to use all of them.
-    n_groups : number of groups, for means of groups.
+    n_groups : the number of groups, if the question asks for means of groups.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Read a question of `estimate` or `bound` about the columns of a release.
 
-`data/questions.py` splits a question into its words. This module reads conditions over released bins and compares questions of
-several releases.
+The module `data/questions.py` splits a question into words. This module reads conditions on released bins, and compares
+questions about several releases.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Condition:
 
     Attributes
     ----------
-    decided : for a narrowed condition, the columns that determine whether it is met, and the mask over the bins of these
-        columns.
+    decided : for a narrowed condition, the columns that determine whether it is met, and the mask of the combinations of their
+        bins in which it is met.
     """
 
     text: str
@@ -114,7 +114,8 @@ class Condition:
         Parameters
         ----------
         never : the rules that no row of the file breaks. These rules show which cells are impossible.
-        most_cells : a condition with more combinations of bins is returned unchanged.
+        most_cells : if the columns of the condition have more combinations of bins than this number, the condition is returned
+            unchanged.
         """
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:

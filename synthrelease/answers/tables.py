@@ -5,7 +5,7 @@ If several tables contain the columns, each cell gets the mean of its values in 
 of the values. Then the cells are adjusted so that they add up to the known number n. Each cell is adjusted in proportion to its
 variance. The weights depend only on public facts: the scales of the noise, the rules and the question. So every estimate is the
 true sum plus a weighted sum of noise terms with known weights. The used rows were drawn at random from the rows of the file
-that the rules keep. So statements about the file have a further error.
+that the rules keep. So a statement about the file has a further error.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class PublishedTables:
     def over(self, names: Iterable[str]) -> PublishedTables:
         """Return only the noisy tables that contain all these columns, after a sum over all other columns.
 
-        For questions about these columns alone, these tables give the same answers as all tables. Time and memory grow only
-        with the cells of these columns.
+        For questions about only these columns, these tables give the same answers as all tables. Time and memory depend only on
+        the number of cells of these columns.
         """
         columns = tuple(column.name for column in self.columns(names))
 
@@ -168,7 +168,7 @@ class PublishedTables:
         """Return an (n_cells, n_bins) array of estimates: the number of rows in each cell of some columns and each bin of a
         further column.
 
-        The further column need not be in the tables that `over` returned.
+        The further column may be a column that is not in the tables that `over` returned.
         """
         columns = [column.name for column in self.columns({*names, last})]
         values = _combined([table for table in self._all if set(columns) <= set(table.columns)], columns)[0]
@@ -178,7 +178,7 @@ class PublishedTables:
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
         """Yield the estimated number of rows in each bin of a column (see `sums`).
 
-        All other cells of a table have the same weight, provided that they combine the same number of noise terms in every
+        For one bin, all cells outside this bin have the same weight, if they combine the same number of noise terms in every
         table.
         """
         tables = [table for table in self.tables if name in table.columns]

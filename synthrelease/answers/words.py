@@ -53,9 +53,9 @@ class Term:
         possible range, the group may have no row, or the values in an open bin could change a mean by half of this range
         (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
-    standard_error : the standard error that is due to the noise and to drawing the rows (delta method).
-    low, high : the interval for the rows of the file that the rules keep, by exact values.
-    population_standard_error : the standard error that is due to noise and sampling.
+    standard_error : the standard error that is caused by the noise and by the random drawing of rows (delta method).
+    low, high : the interval for the rows of the file that the rules keep, computed from exact values.
+    population_standard_error : the standard error that is caused by noise and by sampling from the population.
     population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
         for a population are None if the release declares that these rows are no simple random sample.
     binned_low, binned_high : the interval for the mean of representative values over the same rows, or None if representative
@@ -102,7 +102,7 @@ class Term:
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Move the interval of the term to the fields for representative values, so that the term states nothing about exact
+        """Move the interval of the term to the fields for representative values. The term then states nothing about exact
         values.
         """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
@@ -121,8 +121,8 @@ class Estimate:
     terms : the estimated numbers. There is one share, mean or median for all rows or for each bin of `by` that can have rows,
         or one slope for each column.
     contrasts : the comparison of two groups, whose own numbers are in `terms`, or empty for other questions.
-    confidence : the confidence of each interval alone. With `together`, it is the confidence that all intervals for the file
-        hold at once, and also that all intervals for a population hold at once.
+    confidence : the confidence of each interval separately. With `together`, it is the confidence that all intervals for the
+        file are correct at the same time, and also that all intervals for a population are.
     together : whether all intervals hold at once.
     n_intervals : number of intervals for the file. Without `together`, on average at most (1 - confidence) times this number of
         intervals miss their true values.
@@ -130,11 +130,11 @@ class Estimate:
         a person, or clusters without a design effect. The list is empty if there is an interval.
     weighting : a sentence that says how rows are weighted, or empty if the release has no design weight.
     weighted : whether every row counts with its design weight.
-    design : sentences on the assumptions of the interval for a population, or empty for a simple random sample.
+    design : sentences about the assumptions of the interval for a population, or empty for a simple random sample.
     n_rows : number of rows of the release.
     about : a phrase that says which rows of the file the answer describes.
     binned : a sentence on the use of representative values, or empty if these equal the exact values.
-    approximate : sentences on approximations.
+    approximate : sentences that explain which numbers are approximations.
     of : what the answer counts: "rows" or "members".
     source : the published data from which the answer was computed.
     releases : the names of the releases, if the estimate covers several releases. `terms` then contains the numbers of each
@@ -201,7 +201,7 @@ class Estimate:
 
         Raises
         ------
-        InputError : without pandas, which comes with the extra `frames`.
+        InputError : if pandas is not installed. The extra `frames` installs it.
         """
         lines = [{name: math.nan if value is None else value for name, value in line.items()} for line in self._lines()]
         return library("pandas", "pandas", "data frames", "frames").DataFrame(lines)
@@ -304,7 +304,7 @@ def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
 
 
 def _lines(columns: list[list[list[str]]]) -> list[str]:
-    """Return the lines of a block of columns, with headings aligned to the values below."""
+    """Return the lines of a block of columns. Headings are aligned with the values below them."""
     lines = []
     for position, row in enumerate(zip(*columns, strict=True)):
         height = max(map(len, row))

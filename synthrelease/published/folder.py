@@ -78,8 +78,8 @@ class PublishedRelease:
     ----------
     folder : the path of the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : the files that the guarantee covers, with `file_rows`, and with the `way` in which the number of rows was
-        determined.
+    domain : the files to which the guarantee applies. It has the attributes `file_rows` and `way` (how the number of rows was
+        determined).
     charges : the tree of charges, whose total is the guarantee.
     criteria : for every acceptance criterion, its released value, its threshold, and the noise in this value.
     evaluation : sentences that explain what the criterion values measure.
@@ -98,8 +98,7 @@ class PublishedRelease:
         without them.
     divided_rows : the number of rows of the private file that were divided at random into two pieces, or None if the rows were
         not divided.
-    figures_about : a phrase that names the part of the rows that the criterion values describe, or empty if they describe all
-        rows.
+    figures_about : a phrase that says which rows the criterion values describe, or empty if they describe all rows.
     estimates : answers to the intended questions from the noisy tables, with intervals, or None if no noisy tables are
         published.
     models : sums that were measured to answer stated questions, and the answers, or None if there are no such questions.
@@ -200,10 +199,10 @@ class PublishedRelease:
         then have only two errors: the noise, and the error that is caused by the random drawing of rows. "mostly noise" means
         that a table of these columns was measured, but its noise is larger than the association, and larger than chance alone
         could explain. The answer is also "mostly noise" if the fit reproduces less than 0.8 of the association because of its
-        prior. "in part" means that no measured table had all the columns. The rows then contain only the part of the
-        association that the columns in `through` explain. So means may have another order than in the file, and a slope may
-        have another sign. "no" means that the columns are independent in the released rows, whatever their association in the
-        file is. "not known" means that the tables of the generator are not published.
+        prior. "in part" means that no measured table contained all the columns. The rows then preserve only that part of the
+        association that the columns in `through` explain. So group means may be in a different order than in the file, and a
+        slope may have the opposite sign. "no" means that the columns are independent in the released rows, whatever their
+        association in the file is. "not known" means that the tables of the generator are not published.
 
         Parameters
         ----------

@@ -349,12 +349,13 @@ class PlanOfYearsPart(Part):
 
     Attributes
     ----------
-    first : the first year of the plan. `epsilons_exact` has a number for each year.
+    first : the first year of the plan. `epsilons_exact` contains one number for each year of the plan.
     year : the year of this document.
-    records_in_year, records_in_all : largest number of records of a person in the file of a year, and in all files together.
-    epsilons_exact, delta_exact : largest privacy loss of a record from the release of each year.
-    fallbacks, fallback_epsilon_exact : number of years that may have a second release, and the largest epsilon of a second
-        release for a record.
+    records_in_year, records_in_all : the largest number of records that a person can have in the file of one year, and in all
+        files together.
+    epsilons_exact, delta_exact : the largest privacy loss of one record from the release of each year.
+    fallbacks, fallback_epsilon_exact : the number of years that may have a second release, and the largest epsilon that a
+        second release may cost a record.
     """
 
     first: int
@@ -393,9 +394,9 @@ class YearsPart(PlanOfYearsPart):
     Attributes
     ----------
     again : whether this is the second run of its year, after a run that did not release a table.
-    promised_epsilon_exact, promised_delta_exact : the largest loss of a person over all years of the plan.
-    paid_epsilon_exact, paid_delta_exact : the largest loss that a person can have so far, over all years up to the year of this
-        release.
+    promised_epsilon_exact, promised_delta_exact : the largest privacy loss of a person over all years of the plan.
+    paid_epsilon_exact, paid_delta_exact : the largest privacy loss that a person can have had so far, from all years up to the
+        year of this release.
     """
 
     again: bool
@@ -452,9 +453,9 @@ class SeriesPart(Part):
 
     Attributes
     ----------
-    total_epsilon_exact, total_delta_exact : the total loss of a person with records in all releases, including this release
-        (theory 1.1, sequential composition). Both totals are null if one of the releases promises nothing to a person. An
-        erratum and the release that it corrects count as one release.
+    total_epsilon_exact, total_delta_exact : the total privacy loss of a person with records in all releases, including this
+        release (theory 1.1, sequential composition). Both totals are null if one of the releases promises nothing to a person.
+        An erratum and the release that it corrects count as one release.
     years : the multi-year plan, or absent if there is no such plan.
     """
 
@@ -485,7 +486,7 @@ class ScoutPart(Part):
 
     Attributes
     ----------
-    document : the SHA-256 checksum of scout.json in the scout's folder.
+    document : the SHA-256 checksum of the file scout.json in the folder of the scout.
     epsilon_exact, delta_exact : the cap, which equals the guarantee.
     rho_exact, rare_exact, tests_exact : the numbers of `privacy.cap.Cap` as exact fractions.
     alone_exact : the epsilon of the scout alone, stated at the delta of the cap.
@@ -679,12 +680,12 @@ class GeographyPart(Part):
 
 
 class NumberPart(Part):
-    """A column whose value summarises several indicators of the same row.
+    """A column of the table that lists which indicators of one group apply to a row.
 
     Attributes
     ----------
-    column : the column of the table with the indicators of each row.
-    marks : for each of the other columns, the released categories for which the indicator applies.
+    column : the name of this column.
+    marks : for the column of each indicator in the group, the released categories which mean that the indicator applies.
     """
 
     column: str
@@ -692,11 +693,11 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table that summarise indicators in the same row. The private file does not have these columns.
+    """Columns of the table that list which indicators apply to each row. The private file does not have these columns.
 
     Attributes
     ----------
-    groups : one entry for each column that summarises indicators.
+    groups : one entry for each of these columns.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "marks"),)
@@ -710,5 +711,5 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that summarise indicators. Each of them is a function of the indicators in its group."""
+        """Return the columns that list indicators. Each of them is a function of the columns of the indicators in its group."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

@@ -38,7 +38,7 @@ MARK = "1"
 
 
 class TableError(OutputError):
-    """Raised for a table of a bundle that does not match its schema."""
+    """Raised if a table of a bundle does not match its schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class TableShape:
     marked : whether the last column is `synthetic`, which is 1 in every row.
     linked : the assignment of columns to roots and to their members, which have two separate files, or None if there are no
         members.
-    key : name of the key column, which comes first, or empty if the table has no key column.
+    key : the name of the key column, which is the first column. Empty if the table has no key column.
     """
 
     names: tuple[str, ...]
@@ -192,7 +192,7 @@ def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
 
 def _is_plain(file: BinaryIO) -> bool:
     """Return whether a file has an even number of quotation marks and no byte order mark. Arrow would also accept other files,
-    but some readers would not.
+    but some other programs would not.
     """
     marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
     file.seek(0)
@@ -268,7 +268,7 @@ class TableFile:
     key : name of the key column of whole numbers, which comes first, or empty if the table has no key column.
     columns : the columns of the schema that the table contains, with their names in this table. For members, these are the
         columns of the first member.
-    of_members : whether the rows of this table are members.
+    of_members : whether each row of this table is a member (not a root).
     """
 
     stem: str

@@ -67,7 +67,7 @@ class ReleaseRequest(TableRequest):
     ledger : Charge this ledger of the dataset (see ledger open). [default: OUT.ledger]
     split_key : Read the secret key of a split register. [default: LEDGER.key]
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
-    archive : Also write the released folder to this new .zip file, without time stamps. By default no archive.
+    archive : Write a copy of the released folder to this new .zip file, without time stamps. By default no archive.
     rows : Refuse criteria that no table with this number of rows can meet, before anything is spent. [default: rows of the
         rehearsed file]
     nobodys : Keep no ledger, because the data are simulated. Only for the demonstration.
