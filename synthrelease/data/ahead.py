@@ -1,8 +1,8 @@
 """Process the parts of a file in threads, ahead of the caller. Results are returned in the order of the parts.
 
 The results do not depend on the number of threads. If processing a part fails, the error is raised after the results of all
-earlier parts were returned. If the system has too little memory for more threads, each part is processed in the caller's
-thread. Python could wait forever for a thread that failed to start.
+earlier parts were returned. If the system has too little memory for more threads, no further thread is started, because Python
+could wait forever for a thread that failed to start. Each part is then processed in the caller's thread.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type for the codes of these columns. It is int64 if the layout has codes or if these columns have too
-    many cells. Otherwise it is the smallest type that fits.
+    """Return the integer type for the codes of these columns. It is int64 if the layout has codes, or if these columns have
+    2^32 or more cells. Otherwise it is the smallest type that can represent their number of cells.
     """
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)

@@ -96,7 +96,7 @@ def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
     """Return two boolean (n_bins,) arrays: whether a comparison is true for all values of a bin, and whether it is false for
     all of them.
 
-    A comparison with a value is unknown for the bin of missing values, so both entries of that bin are False.
+    A comparison with a value is unknown in the bin for missing values, so both arrays are False there.
     """
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:

@@ -495,7 +495,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """Return the marginal on the columns of the chosen groups, with its axes in the given order."""
+    """Return the marginal on all columns of the chosen groups. The columns `order` are its axes, in this order."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):

@@ -116,8 +116,8 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Raises
     ------
-    InputError : when the folder is not a release, or when `[series] earlier` does not name this release. Also when this
-        release defines neighbours differently, when its rows do not agree with its release.json, or when its bins do not fit.
+    InputError : if the folder is not a release, or if `[series] earlier` does not name this release. Also if this release
+        defines neighbours differently, if its rows do not agree with its release.json, or if its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()

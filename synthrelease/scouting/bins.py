@@ -106,9 +106,9 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
     Parameters
     ----------
     counts : the noisy count of each code or string.
-    gaps : noisy number of rows without a value.
-    rows : number of rows of the file.
-    deviation : standard deviation of the noise of a count.
+    gaps : the noisy number of rows without a value.
+    rows : the number of rows of the file.
+    deviation : the standard deviation of the noise of a count.
     """
     days = column.days or _periods(counts, deviation)
     few = len(column.codes or counts) <= FEW_CODES
@@ -155,9 +155,9 @@ def number_bins(
     ----------
     first_counts : the noisy counts of the cells of the first table.
     edges, counts : the lower edges and the noisy counts of the cells of the second table.
-    gaps : noisy number of rows without a number.
-    rows : number of rows of the file.
-    deviation : standard deviation of the noise of a count.
+    gaps : the noisy number of rows without a number.
+    rows : the number of rows of the file.
+    deviation : the standard deviation of the noise of a count.
     """
     ends = [*edges[1:], column.cells[-1].high]
     visible = [count if count > EMPTY * deviation else 0 for count in counts]
