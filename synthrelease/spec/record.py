@@ -1,6 +1,5 @@
-"""Build the domain of records from the configuration: columns with atomic bins, groups, and allowed combinations. Also check
-the settings about persons, and state the guarantee in words.
-"""
+"""Build the domain of records from the configuration, with the atomic bins of columns, the groups, and the allowed combinations
+of values. Also check the settings about persons, and describe the guarantee."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ from synthrelease.spec.columns import ColumnError, build_column, group_binning, 
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """Add a problem if a design weight is not positive, or if a row may be more than one respondent."""
+    """Add a problem if a bin of a design weight has no positive representative value, or if the configuration does not confirm
+    that each row is one respondent."""
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -54,9 +54,8 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return the rule for the number of rows. The number is stated, exact, counted with noise, or equal to the number of all
-    rows because no row can be excluded.
-    """
+    """Return the rule that determines the number of rows. The number is stated in the configuration, exact or counted with
+    noise. If no row can be excluded, it is the number of rows of the file."""
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
     if isinstance(setting, int):
@@ -71,14 +70,15 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
 
 
 def division(release: ReleaseFile) -> PartitionRule | None:
-    """Return the rule by which rows are divided at random; None if the rows are not divided."""
+    """Return the rule that divides the rows at random, or None if the configuration has no [partition]."""
     return None if release.partition is None else PartitionRule(fit=release.partition.fit)
 
 
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem if the stated number of rows is smaller than the count that the release promises for each released row."""
+    """Add a problem if the number of rows that the configuration states is smaller than the minimum count that the release
+    promises for each released row."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -95,16 +95,16 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the formats of the dates of a column. The formats are the format of its source and, if it differs, the format of
-    the dates that are subtracted.
-    """
+    """Return the date formats of a column, without repetition. A column may use the dates of its source and a second column of
+    dates that are subtracted."""
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
-    """Return a digest of everything in the configuration that decides which rows of a file are kept.
+    """Return a digest of all settings that determine which rows of a file are used.
 
-    Rules use released names and categories. So the digest covers the names, and the category of each text in the file.
+    Rules contain released names and categories. The digest therefore also covers these names, and the category of each text in
+    the file.
     """
     read: list[list[object]] = [
         [column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.missing, column.outside]
@@ -121,7 +121,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
-    """Return each listed string of the file with its category."""
+    """Return each listed text of the file with the category to which it belongs."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
@@ -140,11 +140,12 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Return the rule with the labels of groups instead of levels. A rule that names no level stays unchanged.
+    """Replace the levels in a rule by the labels of their groups. A rule without levels is returned unchanged.
 
     Raises
     ------
-    RuleError : when a column does not have the level, the level does not have the group, or the comparison is not ==, != or in.
+    RuleError : if the column does not have the level, if the level does not have the group, or if the comparison is not `==`,
+        `!=` or `in`.
     """
     parts, at = [], 0
     while reference := _PLACE.search(rule, at):
@@ -172,7 +173,7 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
 
 
 def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[str, list[str]]:
-    """Return the labels in each group of a level. Raises RuleError for an unknown column or level."""
+    """Return the labels in each group of a level. Raises RuleError if the column or the level is unknown."""
     table = columns.get(name)
     if table is None:
         raise RuleError(f"{name!r} is not a column ({listing(columns)})", suggestion=closest(name, columns))
@@ -203,18 +204,18 @@ QUESTION = (
     'person (with 3, it uses up to three rows, at three times the epsilon). Write `first_by = ["DATE"]` for the first row, or '
     '`first_by = "random"` for any row'
 )
-"""The question that a steward must answer about rows and persons, with the lines of TOML that answer it."""
+"""The message that asks the steward how many rows a person can have. It contains the TOML lines for each possible answer."""
 WHICH_ROW = (
     'State which row of a person is used. Write `first_by = ["COLUMN"]` under [unit], with a column that orders the rows of a '
     'person, such as a date (released or not). Or write `first_by = "random"`, which draws one row at random'
 )
-"""The question that a steward must answer if a key identifies persons but no setting orders the rows of a person."""
+"""The message that asks the steward which row of a person to use. It is shown if a key identifies persons and no setting orders
+the rows of a person."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the key of persons is released. Also add a problem for each setting that does not allow several rows of
-    a person.
-    """
+    """Add a problem if the key that identifies persons is released. Also add a problem for each setting that cannot be used if
+    a person has several rows."""
     unit = release.unit
     if unit.key is None:
         return
@@ -236,9 +237,8 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
-    """Raise SpecError if the configuration does not say how rows belong to persons. Every function that promises, commits or
-    spends calls this function first.
-    """
+    """Raise SpecError if the configuration does not say how rows belong to persons. This function is called before any
+    guarantee is stated, any commitment is made, or any budget is spent."""
     if unit.records_per_person == NOT_ANSWERED:
         raise SpecError.at(path, "unit.records_per_person", QUESTION)
     if not unit.answered:
@@ -246,19 +246,19 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def without_key(missing_keys: Sequence[str]) -> str:
-    """Return a text about rows without a key. It lists the texts that mean "no key"."""
+    """Return a noun phrase for rows without a key. It lists the texts that mean "no key"."""
     keys = "the key" if len(missing_keys) == 1 else "the keys"
     return "rows without a key" + f" (and with {keys} {listing(missing_keys)})" * bool(missing_keys)
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
-    """Return two texts. The first text states which rows of a person are used. The second text states how this choice biases
+    """Return two texts. The first says which rows of a person the release uses, and the second says how this choice biases
     statistics.
 
     Parameters
     ----------
-    records : the largest number of rows of a person that are used.
-    order : the columns that order the rows of a person; empty if rows are drawn at random.
+    records : the maximum number of rows of a person that the release uses.
+    order : the columns by which the rows of a person are sorted. It is empty if rows are drawn at random.
     """
     if order:
         first = "the first row" if records == 1 else f"the first {records} rows"
@@ -275,7 +275,7 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
 
 
 def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
-    """Return sentences on the guarantee of a plan, for a record and for a person with several records.
+    """Return sentences that state the guarantee of a plan, for a record and for a person with several records.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 
 
 def _person(unit: UnitTable, total: Charge) -> str:
-    """Return sentences on the guarantee for a person with several records, or for a person that a key identifies."""
+    """Return sentences that state the guarantee for a person who has several records or is identified by a key."""
     loss = loss_of_group(total.epsilon, total.delta, unit.records)
     level = "not protected: delta would reach 1" if loss is None else f"protected with epsilon = {decimal_text(loss.epsilon)}"
     level += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
@@ -313,13 +313,14 @@ def _person(unit: UnitTable, total: Charge) -> str:
 
 
 Rules = list[tuple[Rule, tuple[str, ...]]]
-"""Parsed rules, each with the kinds of rows ("raw", "synthetic") to which it applies."""
+"""Parsed rules. With each rule, there is a tuple of the kinds of rows ("raw" or "synthetic") to which the rule applies."""
 
 
 def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
-    """Return the columns that a rule compares with each other only by their bins.
+    """Return the columns whose bins, not exact numbers, are compared when a rule compares several columns.
 
-    For rows of the private file, only rules for roots with their members compare the numbers of several columns.
+    In rows of the private file, the exact numbers of several columns can be compared only by rules for roots with their
+    members.
     """
     finely_valued = {
         name
@@ -332,12 +333,12 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return two lists. The first contains the parsed rules, each with the kinds of rows to which the rule applies. The second
-    contains the tables of the rules, with the labels of groups in place of levels.
+    """Return the parsed rules, and the tables of the rules with the labels of groups instead of levels. With each parsed rule,
+    there are the kinds of rows to which it applies.
 
     Parameters
     ----------
-    release, written : the configuration with and without the columns and rules that options add.
+    release, written : the configuration with and without the columns and rules that optional tables add.
     linked : whether the configuration has [members].
     """
     added_by, domains = _added_by(written), domains_of(release)
@@ -365,7 +366,7 @@ def read_rules(
 
 
 def domains_of(release: ReleaseFile) -> dict[str, Domain]:
-    """Return, for each column, the values with which a rule or condition may compare it."""
+    """Return the domain of each column, which contains the values that rules and conditions may use for the column."""
     return {
         name: Domain(
             kind="category" if table.kind == "code" else table.kind,
@@ -378,7 +379,7 @@ def domains_of(release: ReleaseFile) -> dict[str, Domain]:
 
 
 def _added_by(written: ReleaseFile) -> list[str]:
-    """Return, for each rule, the name of the option that adds it; empty for a rule that is written in the file."""
+    """Return the name of the optional table that adds each rule. The name is empty for a rule that is written in the file."""
     options = [""] * len(written.rules)
     for name, _, rules in written.widened():
         options += [name] * (len(rules) - len(options))
@@ -401,13 +402,15 @@ def read_schema(
     problems: Problems,
     acceptance: str,
 ) -> tuple[Schema, dict[str, Binning]]:
-    """Return the columns with their atomic bins and, by column, the bins by which criteria group.
+    """Return the schema, which contains the columns with their atomic bins, and the groups that criteria use, by the name of
+    the column.
 
     Parameters
     ----------
-    listed_groups : [groups] of the acceptance file: by column, its bins or the name of an alternative.
-    own_values : columns whose own values are used by a criterion, a generator or a named model.
-    acceptance : the name of the acceptance file.
+    listed_groups : the table [groups] of the acceptance file. For each column, it contains the groups or the name of an
+        alternative.
+    own_values : the columns whose exact values a criterion, a generator or a question in [[models]] uses.
+    acceptance : the name of the acceptance file, for error messages.
     """
     columns: list[Column] = []
     listed = {name: bins for name, bins in listed_groups.items() if not isinstance(bins, str)}
@@ -439,9 +442,8 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """For each column of members whose exact values are used, return the columns of all slots of this column. These columns get
-    the same atomic bins.
-    """
+    """Return the groups of columns that must have the same atomic bins. These are the columns of all slots that belong to the
+    same column of members, if the exact values of one of them are used."""
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)
@@ -452,9 +454,8 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return the combinations of atomic bins that the rules for one kind of rows allow. The function adds a problem if the
-    rules allow no row.
-    """
+    """Return the combinations of atomic bins that the rules for one kind of rows allow. Adds a problem if these rules exclude
+    every possible row."""
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

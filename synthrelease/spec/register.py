@@ -1,5 +1,5 @@
-"""Check options about the rows of a release: a piece of a register, random pieces, a sample of a population, a survey
-design, a scout."""
+"""Check and describe the options that concern the origin of the rows. These options are [partition], [split], [population],
+[design] and [scout]."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for every setting that needs all rows, because with [partition] statistics describe only one piece of the
-    rows.
-    """
+    """Add a problem for each setting that cannot be combined with [partition], because statistics then describe only one piece
+    of the rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -36,7 +35,8 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the record number would be released, and for every setting that needs the whole register."""
+    """Add a problem if the record number would be released. Also add a problem for each setting that requires the whole
+    register."""
     for column in schema.columns:
         if table.by in column.sources:
             fault = f"The record number {table.by!r} must not be released, but the column {column.name!r} reads it"
@@ -48,7 +48,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
-    """Add a problem for each setting that would publish noisy tables or estimates for one piece of the rows."""
+    """Add a problem for each setting that would publish noisy tables or estimates that describe only one piece of the rows."""
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"This must be false, because with [{table}] {piece}")
     if release.intended_queries:
@@ -57,7 +57,7 @@ def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problem
 
 
 def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) -> Iterator[str]:
-    """Yield the sentences in a plan and in a release about the rows that the release uses."""
+    """Yield texts for the plan and the release that say which rows the release uses."""
     if partition is not None:
         yield (
             f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of the rows. "
@@ -78,8 +78,8 @@ _NOT_SIMPLE = "[population] needs a simple random sample, so it cannot be combin
 
 
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for every setting that contradicts a simple random sample, and for every setting that publishes further
-    facts about the records.
+    """Add a problem for each setting that contradicts a simple random sample. Also add a problem for each setting that
+    publishes additional facts about the records.
 
     If the file is not a simple random sample, the guarantee for a member of the population does not hold.
     """
@@ -110,7 +110,8 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the design names a wrong weight or wrong random groups, or if the cluster of a row would be released."""
+    """Add a problem if the weight or the random groups in [design] are wrong columns, or if the release would contain the
+    cluster of a row."""
     marked = [name for name, column in release.columns.items() if column.role == WEIGHT]
     if (table.weight or "") not in (marked or [""]):
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
@@ -141,7 +142,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
 
 
 def design_in_words(table: DesignTable) -> str:
-    """Return a sentence that says which intervals for a population a release can give with the stated design."""
+    """Return a sentence that says which confidence intervals for a population are possible with the stated survey design."""
     if table.groups is not None and table.effect is None:
         return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:
@@ -151,7 +152,7 @@ def design_in_words(table: DesignTable) -> str:
 
 
 def scout_in_words(table: ScoutTable) -> str:
-    """Return sentences for `plan` on the cost of the scout before a release."""
+    """Return sentences about the cost of the scout, for the command `plan`."""
     delta = f"delta = {float(table.delta):g}"
     return (
         f"Scout: the noisy tables of single columns ({table.document[:16]}) alone cost epsilon = "
@@ -161,7 +162,8 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Raise InputError if the scout in the folder that [scout] names differs in its document, cap, keys or order of rows."""
+    """Compare [scout] and [unit] with the folder of the scout. Raises InputError if its document, cap, keys or order of rows
+    differ from these tables."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
@@ -184,9 +186,8 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
-    """Return sentences on the guarantee for a person in the population, for a file with `rows` rows (theory 11.3,
-    amplification by a subset).
-    """
+    """Return sentences that state the guarantee for a person in the population, if the file has `rows` rows (theory 11.3,
+    amplification by a subset)."""
     sampled = min(rows, table.size)
     loss = of_the_population(total, sampled, table.size)
     delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""

@@ -1,4 +1,5 @@
-"""Define `ReleaseSpec`: everything that is fixed and public before private data are read, with the plan of privacy costs."""
+"""Define `ReleaseSpec`, which contains everything that is fixed and public before private data are read, and computes the plan
+of privacy costs."""
 
 from __future__ import annotations
 
@@ -55,37 +56,38 @@ class ReleaseSpec:
 
     Attributes
     ----------
-    raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
-    groups : the bins by which criteria group, by column.
+    raw, synthetic : the plausibility rules for rows of the private file and for released rows, as allowed combinations of
+        atomic bins.
+    groups : for each column, the groups into which criteria divide the rows.
     budget : the table [budget]. `generation` is the budget of one fit of a generator: an epsilon, or a rho if a family is
         zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
-    selection_rule : the rule by which rounds are repeated.
-    tables : the two files as plain values (`spec.canonical.canonical_tables`).
-    joint_test : the noisy test that decides a round by all criteria at once; None without such a test. With it, the criterion
-        values are measured after acceptance (theory 4, joint test).
-    shared_measurements : whether noisy tables are measured once, before the rounds (theory 5, shared measurements).
-    bound_risk : largest probability, over the noise of shared measurements, that the bound on at least one criterion value is
-        wrong.
-    publish_measurements : whether the noisy tables become part of the release.
-    priors : the public tables that generators start from, by the name in the configuration.
-    rows : the rule for the number of rows, with its charge.
-    exact_domain : if the number of kept rows is published exactly, a digest of everything that decides which rows are kept;
-        otherwise None. If two releases of one dataset with different rules published exact numbers, they would reveal the exact
-        difference.
-    unit : what a record is, how many records a person can have, and the key that identifies the person of a row.
-    bundle : further formats of the release.
-    not_promised : the associations that the publisher knows are not preserved.
+    selection_rule : the rule that determines the number of rounds.
+    tables : the settings of the configuration and the acceptance file, as JSON values (`spec.canonical.canonical_tables`).
+    joint_test : the noisy test of all criteria together, or None if each criterion is tested separately. With a joint test, the
+        criterion values are measured after acceptance (theory 4, joint test).
+    shared_measurements : whether the noisy tables are measured only once, before the rounds (theory 5, shared measurements).
+    bound_risk : an upper bound on the probability that a bound on at least one criterion value is wrong. The probability is
+        over the noise of the shared measurements.
+    publish_measurements : whether the release contains the noisy tables.
+    priors : the public tables from which generators start, by their names in the configuration.
+    rows : the rule that determines the number of rows, with its charge.
+    exact_domain : a digest of all settings that determine which rows are used, if the exact number of these rows is published;
+        otherwise None. The digest prevents two releases of one dataset with different rules from publishing exact numbers,
+        because their difference would be exact, too.
+    unit : what a record is, how many records a person can have, and which column identifies the person.
+    bundle : the additional files of the release.
+    not_promised : the associations that the release is known not to preserve.
     shares_noise : whether criterion values after acceptance share one noise vector, if this makes the noise smaller (theory
         4.4, figures that share a noise). This is not a setting; the value is False only if `verify` recomputes the plan of an
         older bundle.
-    options : the options that are used.
-    questions : the questions that the release is meant to answer.
-    models : the sums that are measured for the questions in [[models]]; None without [[models]].
-    plugins : packages whose criteria or generators the two files may name.
-    attacks : the results of the attacks in the rehearsal on public rows, for the card; None if the shortlist has no such
+    options : the options that the configuration uses.
+    questions : the questions that users should be able to answer from the release.
+    models : the sums that are measured for the questions in [[models]], or None if there are no such questions.
+    plugins : the other packages that provide criteria or generators.
+    attacks : the results of attacks on public rows in the rehearsal, for the card, or None if the shortlist contains no
         results.
-    base : the configuration that this configuration extends; None if it extends none.
-    acceptance : the acceptance file.
+    base : the path of the configuration that this configuration extends, or None.
+    acceptance : the path of the acceptance file.
     """
 
     title: str
@@ -136,43 +138,44 @@ class ReleaseSpec:
 
     @property
     def parts(self) -> dict[str, object]:
-        """Return the options in use and the linked tables, by the name of their table in the configuration."""
+        """Return the options that the configuration uses, including [members], by the names of their tables."""
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
     @property
     def generation_budget(self) -> Fraction:
-        """Return the budget of one fit of a generator: an epsilon, or a rho if a family of generators is zero-concentrated."""
+        """Return the budget of one fit of a generator. It is a rho if a generator family is zero-concentrated, otherwise an
+        epsilon."""
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
-        """Return the specification with other settings of [budget], such as another `generation`."""
+        """Return the specification with changed settings of [budget], such as `generation`."""
         return replace(self, budget=self.budget.model_copy(update=changes))
 
     @property
     def text(self) -> bytes:
-        """Return the canonical text of the specification, with the shortlist. The digest of the text identifies the
+        """Return the canonical text of the specification, including the shortlist. The digest of this text identifies the
         specification."""
         listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
         return canonical_text(self.tables, listed)
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of the canonical text, as hexadecimal digits."""
+        """Return the SHA-256 digest of the canonical text as a hexadecimal string."""
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration in its published form. This form names a public table by the digest of its content."""
+        """Return a configuration in its published form, in which public tables are named by the digests of their content."""
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return, by criterion, the noise of the criterion values that share one noise vector after acceptance; empty if no
-        values share noise.
+        """Return the noise of the criterion values that share one noise vector after acceptance, by the name of the criterion.
+        The result is empty if no values share noise.
 
-        Noise is not shared if the cost of the selection is a Renyi curve (`shape`). As a curve, one noise at the sum of some
-        epsilons costs half the square of the sum. Separate noise would cost only half the sum of the squares.
+        Noise is not shared if the cost of the selection is a Renyi curve (`shape`). In a Renyi curve, one shared noise costs
+        half the square of the sum of the epsilons. Separate noise costs only half the sum of their squares.
         """
         if self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None:
             return {}
@@ -182,7 +185,7 @@ class ReleaseSpec:
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
-        """Return the charges before the rounds, of each round, and after acceptance."""
+        """Return the charges that are made before the rounds, in each round, and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
@@ -200,7 +203,7 @@ class ReleaseSpec:
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan of a release: the tree of its charges."""
+        """Return the plan of the release, which is the tree of its charges."""
         once, per_round, figures = self._charges
         sharing = (criterion for criterion in self.criteria if criterion.name in self.noises)
         shared = {criterion.charge.name: self.noises[criterion.name] for criterion in sharing}
@@ -220,7 +223,8 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield, for each part of the release that limits the number of rows, its name and the limit (docs/threat-model.md)."""
+        """Yield the name and the limit of each component of the release that limits the number of rows
+        (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -231,7 +235,7 @@ class ReleaseSpec:
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """Return the object that computes criterion values from the shared measurements; None if `measured` is None."""
+        """Return an object that computes criterion values from the shared measurements, or None if `measured` is None."""
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -239,21 +243,19 @@ class ReleaseSpec:
         )
 
     def check_unit_answered(self) -> None:
-        """Raise SpecError if the configuration does not say how rows belong to persons. Every function that promises or
-        spends calls this function first.
-        """
+        """Raise SpecError if the configuration does not say how rows belong to persons. This method is called before any
+        guarantee is stated or any budget is spent."""
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
-        """Raise BudgetError if the plan costs more than [budget] limit. The message states a generation budget that the limit
-        would allow.
-        """
+        """Raise BudgetError if the plan costs more than the setting `limit` of [budget]. The message states a generation budget
+        that the limit allows."""
         limit = self.budget.limit
         above = limit is not None and self.plan.total.epsilon > limit
         self.plan.check_limit(limit, self._fitting_words() if above else "")
 
     def _fitting_words(self) -> str:
-        """Return a sentence on the largest generation budget that the limit allows."""
+        """Return a sentence that states the largest generation budget that the limit allows."""
         low, high = Fraction(0), self.generation_budget
         for _ in range(20):
             middle = (low + high) / 2
@@ -265,20 +267,19 @@ class ReleaseSpec:
 
     @property
     def unstated(self) -> list[str]:
-        """Return the texts that the data card lacks, by their paths in the configuration."""
+        """Return the TOML paths of the texts that are missing from the data card."""
         texts = self.card.texts(self.card.language)
         described = self.description.strip() or (texts is not None and texts.summary)
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
 
     def persons(self, n_file: int) -> int | None:
-        """Return the number of persons, if a file with a key has n_file records; None without a key."""
+        """Return the number of persons in a file with n_file records, or None if the file has no key."""
         return None if self.unit.key is None else n_file // self.unit.records
 
     @property
     def most_rows(self) -> int | None:
-        """Return the largest number of rows of the file: the size of the population from which it is a sample. None without
-        [population].
-        """
+        """Return the maximum number of rows of the file, which is the size of the population from which it is a sample. Return
+        None if the configuration has no [population]."""
         return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
@@ -288,37 +289,37 @@ class ReleaseSpec:
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
-        """Return the contents of release.json of the earlier releases that [series] names."""
+        """Return the content of the file release.json of each earlier release that [series] names."""
         return () if self.options.series is None else self.options.series.earlier
 
     @property
     def year(self) -> YearOfSeries | None:
-        """Return the year of the release in a plan over years; None without such a plan."""
+        """Return the year of the release in its plan over several years, or None if there is no plan."""
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError if the specification describes an erratum, or has another setting that a new release must not
-        have.
-        """
+        """Raise SpecError if the specification describes an erratum, or if the release costs more than its plan over several
+        years allows."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
         problems.stop()
 
     def check_can_fail(self) -> None:
-        """Raise SpecError if every possible table meets all criteria."""
+        """Raise SpecError if no criterion can reject a table."""
         if reasons := none_can_fail(self.criteria):
             needed = "At least one criterion must be able to reject a table. It must compare with the original rows, and its"
             needed += " threshold must be below its largest possible value"
             raise SpecError.at(self.path, "criteria", f"{needed}. The criteria are {reasons}")
 
     def scored_rows(self, n: int) -> int:
-        """Return how many of n rows the criteria use. This is the number of rows of the released table."""
+        """Return the number of rows that the criteria use if the release uses n rows. The released table has the same number of
+        rows."""
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property
     def generation_charge(self) -> Charge:
-        """Return the charge of one fit of the generator, or of the shared measurements, which are made once."""
+        """Return the charge of one fit of the generator. With shared measurements, return their charge, which is made once."""
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
@@ -336,7 +337,8 @@ class ReleaseSpec:
 
     @property
     def generation_unit(self) -> str:
-        """Return the unit of the generation budget: "rho" if a generator is zero-concentrated, otherwise "epsilon"."""
+        """Return the unit of the generation budget, which is "rho" if a generator is zero-concentrated, and otherwise
+        "epsilon"."""
         return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
 
 

@@ -1,6 +1,5 @@
-"""Read the earlier releases that [series] names, check them against a plan over years, and state the guarantee over all
-years.
-"""
+"""Read the earlier releases that [series] names, compare them with the plan over several years, and state the guarantee for all
+years."""
 
 from __future__ import annotations
 
@@ -21,14 +20,15 @@ MAX_BYTES = 100_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A series of releases of one register.
+    """A series of releases of the same register.
 
     Attributes
     ----------
-    earlier : the content of release.json of each earlier release.
-    corrected : the content of release.json of the release that this erratum replaces; None without an erratum.
-    reason : a text that says what the erratum corrects.
-    year : the year of the release in its plan over years; None without a plan.
+    earlier : the content of the file release.json of each earlier release.
+    corrected : the content of the file release.json of the release that this erratum corrects, or None if this is not an
+        erratum.
+    reason : the mistake that the erratum corrects.
+    year : the year of the release in its plan over several years, or None if there is no plan.
     """
 
     name: str
@@ -39,7 +39,8 @@ class Series:
 
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
-    """Return the series with the contents of the named files. The paths of the files are relative to the folder of `file`."""
+    """Return the series with the contents of the files that [series] names. Their paths are relative to the folder of
+    `file`."""
     paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
     def content(name: str, path: str) -> bytes | None:
@@ -63,9 +64,8 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
-    """Add a problem if the release is an erratum, which is not a new release, or if it costs more than its plan over years
-    allows.
-    """
+    """Add a problem if the release is an erratum, because an erratum is not a new release. Also add a problem if it costs more
+    than its plan over several years allows."""
     year = series.year
     if year is not None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
@@ -79,7 +79,8 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """Return the year in the plan over years. Adds a problem for a split register, or if the delta of a person is 1 or more."""
+    """Return the year of the release in the plan over several years. Adds a problem if the register is split, or if the delta
+    for a person is 1 or more."""
     if release.split is not None:
         problems.add("series.years", "A plan over years cannot be combined with [split]")
     horizon = table.horizon(release.unit.records)
@@ -90,7 +91,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Return the year and the cost of an earlier release, or None. Adds a problem if the release does not fit the plan."""
+    """Return the year and the cost of an earlier release, or None. Adds a problem if the release contradicts the plan."""
     from synthrelease.published.document import read_leniently  # imported here: most releases have no plan over years
 
     try:
@@ -115,7 +116,7 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
 
 
 def promise_text(year: YearOfSeries) -> str:
-    """Return sentences on the guarantee for a person over all years."""
+    """Return sentences that state the guarantee for a person over all years."""
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = "each record is in one year and is a different person"

@@ -1,6 +1,5 @@
-"""Read and write shortlist.toml: the configurations that a rehearsal on public data accepted, and the rehearsal's results for a
-release.
-"""
+"""Read and write shortlist.toml. This file contains the configurations that performed well in a rehearsal on public data, and
+results of the rehearsal that a release needs."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class ShortlistTable(SpecTable):
-    """[[configurations]]: one configuration, in the form of `Configuration.describe`, and the results of its rehearsal."""
+    """[[configurations]]: a configuration, as `Configuration.describe` returns it, with the results of its rehearsal."""
 
     transformation: dict[str, str]
     generator: dict[str, Any]
@@ -40,10 +39,10 @@ class ShortlistTable(SpecTable):
 
 
 class RehearsedTable(SpecTable):
-    """[data]: the size and digests of the public table of the rehearsal.
+    """[data]: the size and the digests of the public table that was used in the rehearsal.
 
-    The program refuses a release from the same table (`enclave.ingest.check_not_public`). The size of a database table is 0
-    bytes.
+    With these digests, the program recognises the table and refuses to release it as private data
+    (`enclave.ingest.check_not_public`). For a database table, the size is 0 bytes.
     """
 
     bytes: int = Field(ge=0)
@@ -52,19 +51,20 @@ class RehearsedTable(SpecTable):
 
 
 class VerdictTable(SpecTable):
-    """[verdict]: the results of the rehearsal for the associations of columns, on public rows.
+    """[verdict]: how well the synthetic tables of the rehearsal preserved the associations between columns of the public file.
 
     Attributes
     ----------
-    judged : a digest of the rehearsed columns, rules, models and criteria (`judged_digest`).
-    hang_together : whether at least two columns of the public file are associated. If not, a table of independent columns is as
+    judged : a digest of the columns, rules, models and criteria that were rehearsed (`judged_digest`).
+    hang_together : whether any two columns of the public file are associated. If not, a table with independent columns is as
         good as any other table.
-    independent_columns_pass : whether a table of independent columns, with the distribution of each column, meets all criteria.
-    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the table of two columns, averaged over the
-        associated pairs. `pairs_off` is for a typical candidate (None without a candidate), `pairs_off_if_independent` for a
-        table of independent columns.
-    lost : associated pairs of columns, "a:b", whose association the candidates lost, and which no criterion tests and no table
-        measures.
+    independent_columns_pass : whether a table meets all criteria if its columns are independent and have the same distributions
+        as in the public file.
+    pairs_off, pairs_off_if_independent : the share of rows that are in a wrong cell of the cross-table of two columns, averaged
+        over all associated pairs. `pairs_off` is the share for a typical synthetic table, or None if there is no synthetic
+        table. `pairs_off_if_independent` is the share for a table with independent columns.
+    lost : the pairs of columns, written as "a:b", whose association the synthetic tables did not preserve. Pairs that a
+        criterion tests or a table measures are omitted.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")
@@ -75,14 +75,14 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[str]:
-        """Yield the results of the rehearsal that forbid a release, each as sentences.
+        """Yield a message for each result of the rehearsal because of which a release is refused.
 
-        A result that the publisher has declared in [not_promised] does not count.
+        Results that the publisher has declared in [not_promised] are not reported.
 
         Parameters
         ----------
         admitted : the table [not_promised] of the acceptance file.
-        acceptance : the name of the acceptance file, for the messages.
+        acceptance : the name of the acceptance file, which the messages mention.
         """
         if not self.hang_together or admitted.dependence:
             return
@@ -106,21 +106,23 @@ class VerdictTable(SpecTable):
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
-        """Return the pairs in `lost` that [not_promised] does not name."""
+        """Return the pairs in `lost` that [not_promised] does not list."""
         return tuple(pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named)
 
 
 class PlanTable(SpecTable):
-    """[rehearsed] and [proposal]: the cost of a plan, and how often, on public data, a release with this plan finds no table.
+    """[rehearsed] and [proposal]: the cost of a plan, and the probability that a release with this plan finds no acceptable
+    table, as estimated on public data.
 
     Attributes
     ----------
     epsilon, delta : the cost of the whole release.
-    generation, rounds : the generation budget, and the distribution of the number of rounds in words.
-    acceptance, nothing : the probability that a round is accepted, and the probability that no table is found.
-    nothing_high : the upper end of the 95% interval for `nothing`; None if it is not known.
-    lines : the lines of TOML that give a configuration this plan; empty if the configuration already has this plan.
-    judged : a digest of the rehearsed files (`judged_digest`). With other criteria, other rounds would be accepted.
+    generation, rounds : the generation budget, and a description of the distribution of the number of rounds.
+    acceptance, nothing : the probability that a round is accepted, and the probability that a release finds no acceptable
+        table.
+    nothing_high : the upper limit of the 95% confidence interval for `nothing`, or None if it is unknown.
+    lines : the TOML lines that change a configuration to this plan. They are empty if the configuration already has this plan.
+    judged : a digest of the rehearsed specification (`judged_digest`). The probabilities are valid only for this specification.
     """
 
     epsilon: Fraction
@@ -134,15 +136,13 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification equals the rehearsed specification, apart from budget, selection and texts
-        (`judged_digest`).
-        """
+        """Return whether the specification equals the rehearsed one, except for budget, selection and texts (see
+        `judged_digest`)."""
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification is the rehearsed specification, with this cost, this generation budget and these
-        rounds.
-        """
+        """Return whether the specification equals the rehearsed one and also has the same cost, generation budget and
+        distribution of the number of rounds."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
@@ -151,25 +151,26 @@ _ROUNDING = Fraction(1, 10**9)  # Allowed difference of an epsilon, because the 
 
 
 def rounds_words(spec: ReleaseSpec) -> str:
-    """Return the distribution of the number of rounds, in words."""
+    """Return a description of the distribution of the number of rounds."""
     law = spec.selection_rule.law
     return "rounds until one is accepted" if law is None else law.words
 
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
-    """Return a digest of the parts of a specification that decide the result of a rehearsal.
+    """Return a digest of the settings of a specification that affect the result of a rehearsal.
 
-    The digest omits title and texts, budget and selection, [not_promised], and the persons who stated or agreed to values.
+    The digest does not cover the title and other texts, [budget], [selection], [not_promised], and the settings that say who
+    stated bounds or agreed to thresholds.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
 
 def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
-    """Return the tables that `judged_digest` covers.
+    """Return the settings that `judged_digest` covers.
 
     Parameters
     ----------
-    whatever_it_costs : whether budget and selection are left out.
+    whatever_it_costs : whether [budget] and [selection] are omitted.
     """
     left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
     rest = {name: value for name, value in tables.items() if name not in left_out}
@@ -188,7 +189,7 @@ FORMAT: Literal[1] = 1
 
 
 class ShortlistFile(SpecTable):
-    """The content of shortlist.toml. A file without a format number, from a version before 1.0.0, has format 1."""
+    """The content of shortlist.toml. Versions before 1.0.0 wrote no format number; their files have format 1."""
 
     format: Literal[1] = FORMAT
     title: str = ""
@@ -201,16 +202,17 @@ class ShortlistFile(SpecTable):
 
 
 def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
-    """Return the specification with its configurations narrowed to a shortlist.
+    """Return the specification restricted to the configurations on a shortlist.
 
-    Rounds draw uniformly from the shortlist, which was fixed beforehand on public data (theory 2.3, what rounds may use). The
-    charges stay the same.
+    Rounds draw configurations uniformly from the shortlist. The shortlist was fixed beforehand on public data, so the charges
+    stay the same (theory 2.3, what rounds may use).
 
     Raises
     ------
-    SpecError : if the file cannot be read, names an unknown configuration, or was rehearsed with other columns, models or
-        criteria; if the rehearsed tables were no better than independent columns, or lost the association of pairs of columns,
-        and [not_promised] does not say so; or if an attack contradicts the claimed epsilon.
+    SpecError : if the file cannot be read, contains an unknown configuration, or comes from a rehearsal with other columns,
+        models or criteria. Also raised if the rehearsed tables were no better than independent columns, or lost the association
+        of pairs of columns, and [not_promised] does not say so. Also raised if the result of an attack contradicts the claimed
+        epsilon.
     """
     file = _read(path)
     narrow = replace(_drawn_from(spec, file.configurations, str(path)), attacks=file.attacks)
@@ -228,9 +230,9 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
 
 
 def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
-    """Return the specification with its configurations narrowed to the shortlist in a published specification.
+    """Return the specification restricted to the shortlist in a published specification.
 
-    Raises SpecError if the shortlist is faulty or names an unknown configuration.
+    Raises SpecError if the shortlist contains a mistake or an unknown configuration.
     """
     return _drawn_from(spec, valid(ShortlistFile, {"configurations": tables}, file).configurations, file)
 
@@ -259,7 +261,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """Return the configuration with this published form; None if no round could have drawn such a configuration."""
+    """Return the configuration with the given published form, or None if no round could have drawn it."""
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
@@ -271,7 +273,7 @@ def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configu
 
 
 def rehearsed_on(path: str | Path) -> RehearsedTable | None:
-    """Return the size and digests of the public table of a rehearsal; None if the shortlist does not have them.
+    """Return the size and the digests of the public table of a rehearsal, or None if the shortlist does not contain them.
 
     Raises SpecError if the file cannot be read.
     """
@@ -279,8 +281,8 @@ def rehearsed_on(path: str | Path) -> RehearsedTable | None:
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return what the rehearsal found about the plan of this specification; None if the rehearsal neither tried nor proposed
-    this plan.
+    """Return the results of the rehearsal for the plan of this specification, or None if the rehearsal neither tried nor
+    proposed this plan.
 
     Raises SpecError if the file cannot be read.
     """
@@ -289,7 +291,7 @@ def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the plan that the rehearsal proposed, if it costs less than the plan of this specification; otherwise None.
+    """Return the plan that the rehearsal proposed if it costs less than the plan of this specification, otherwise None.
 
     Raises SpecError if the file cannot be read.
     """
@@ -300,8 +302,8 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
-    """Return the pairs whose association a rehearsal lost, and which [not_promised] does not name; empty if the rehearsal was
-    of other files.
+    """Return the pairs of columns whose association was lost in the rehearsal and which [not_promised] does not list. The
+    result is empty if other files were rehearsed.
 
     Raises SpecError if the file cannot be read.
     """
@@ -318,7 +320,7 @@ def _read(path: str | Path) -> ShortlistFile:
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return the index of every transformation, generator and projection by its description."""
+    """Return three mappings, from the descriptions of transformations, generators and projections to their indices."""
     generators = [item.model_dump(mode="json", exclude_none=True) for item in space.generators]
     projections = [item.model_dump(mode="json") for item in space.projections]
     choices = [transformation.choice for transformation in space.transformations]
@@ -339,7 +341,8 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """Return the settings of a class, with defaults for missing settings. A shortlist may be older than a setting."""
+    """Return the settings with defaults for missing ones. Settings may be missing because an older version of the program wrote
+    the shortlist."""
     model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
@@ -347,7 +350,7 @@ def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel
 
 
 def _key(item: Mapping[str, Any]) -> str:
-    """Return a key of settings. The key is the same for 20, 20.0 and the decimal 20."""
+    """Return a text that identifies the settings. It is the same for 20, 20.0 and the decimal 20."""
     plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
     return json.dumps(plain, sort_keys=True)
 
@@ -361,7 +364,7 @@ def shortlist_text(
     verdict: VerdictTable | None = None,
     attacks: AttacksTable | None = None,
 ) -> str:
-    """Return the text of shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
+    """Return the text of the file shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Written by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# removed by hand, before the release reads private data.",

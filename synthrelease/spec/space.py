@@ -1,4 +1,5 @@
-"""Build and check the space of configurations: the alternatives of columns, and all combinations of listed hyperparameters."""
+"""Build and check the space of configurations. It contains all combinations of the alternatives of columns and of the listed
+hyperparameters."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 # Checks, before anything is read or spent, that the shared measurements can answer the criteria that use them.
 
 MOST_LOOKED_AT = 20
-"""Before a release, the program checks the noise for at most this number of transformations, in the order of the configuration.
-"""
+"""The maximum number of transformations for which the program checks the noise before a release. It checks the first ones in
+the order of the configuration."""
 
 
 def check_answered(
@@ -45,9 +46,8 @@ def check_answered(
     problems: Problems,
     acceptance: str,
 ) -> None:
-    """Add a problem for every criterion that the measurements cannot answer. Also add a problem if the measurements are not
-    shared or not published.
-    """
+    """Add a problem for each criterion whose value should be computed from the measurements but cannot be. Also add a problem
+    if the measurements are not shared or not published."""
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
     fields |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
@@ -77,9 +77,10 @@ def check_answered(
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """Return, for each criterion that measurements answer, the smallest bound that the noise allows for tables of n rows.
+    """Return, for each criterion whose value is computed from the measurements, the smallest bound that is possible with the
+    noise for tables of n rows.
 
-    The bound is public, because it follows from the risk, the tables and the noise of the release. No counts are used.
+    The bound is public. It depends only on the risk, the measured tables and the noise of the release, and not on any counts.
     """
     generator = spec.space.generators[0]
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
@@ -116,13 +117,12 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
 # The public tables that generators start from: whether they exist, and their digests.
 
 DOCUMENT = "release.json"
-"""The file of a released folder that describes the release."""
+"""The name of the file in a released folder that describes the release."""
 
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
-    """Return the paths of the public tables from which generators start. Adds a problem for a missing table. The function reads
-    no table.
-    """
+    """Return the paths of the public tables from which generators start. The function reads no table, but adds a problem if a
+    table does not exist."""
     files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
         if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
@@ -142,9 +142,8 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table. For an earlier release, this is the digest of release.json, which contains the
-    checksum of the rows.
-    """
+    """Return the digest of a public table. For an earlier release, this is the digest of the file release.json, which contains
+    the checksum of the released rows."""
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
     from synthrelease.enclave.ingest import digest_of
@@ -163,13 +162,13 @@ _TIED = (
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names. Mistakes that were already found from the columns alone are not
-    repeated.
+    """Yield the mistakes in the bins that a generator names. Mistakes that can be found from the columns alone are not repeated
+    here.
 
     Parameters
     ----------
-    synthetic : rules for released rows, over the atomic bins.
-    shared : whether tables are measured once, on the common bins of all alternatives.
+    synthetic : the rules for released rows, over atomic bins.
+    shared : whether the tables are measured once, with the common bins of all alternatives.
     """
     if not _names_bins(generator):
         return
@@ -186,9 +185,8 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Add a problem if a generator names rare bins of the target of a measured regression line. Such a line would describe
-    only the rows outside these bins.
-    """
+    """Add a problem if a generator names rare bins of a column that is the target of a measured regression line. The line would
+    describe only the rows outside these bins."""
     for generator in space.generators:
         layout = space.common.layout
         apart = [layout.columns[column] for column in generator.bins_apart(layout)]
@@ -200,12 +198,12 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether a row without a rare bin can be moved into each of these bins while all other columns stay unchanged. Each
-    rule is checked separately.
+    """Return whether, for each of these bins, a row without rare bins can be moved into the bin while all its other values stay
+    unchanged. The function checks each rule separately.
 
     Parameters
     ----------
-    rules : rules over the bins in which the columns are measured.
+    rules : the rules, over the bins in which the columns are measured.
     """
     rare = {one.column: [other.bin for other in bins if other.column == one.column] for one in bins}
     if any(not rare.keys().isdisjoint(rule.places.values()) for rule in rules.records):
@@ -228,9 +226,8 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield a mistake if a generator names bins of a column with several alternatives, or if an alternative makes a scored
-    sum equal for all rows.
-    """
+    """Yield a mistake if a generator names bins of a column with several alternatives, or if, with one of the alternatives, a
+    scored sum has a mistake."""
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -256,7 +253,8 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    """Return a column in which an alternative merges rare bins with other bins; empty if there is no such column."""
+    """Return the name of a column in which an alternative merges rare bins with other bins, or an empty text if there is
+    none."""
     for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
         rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
         common = space.common.binnings[column]
@@ -275,7 +273,8 @@ MAX_CONFIGURATIONS = 100_000
 
 
 def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
-    """Return the space of configurations. Adds a problem for each mistake; then the space is incomplete.
+    """Return the space of configurations. The function adds a problem for each mistake. If there are mistakes, the space is
+    incomplete.
 
     Parameters
     ----------
@@ -306,7 +305,8 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
 def _check_generators(
     release: ReleaseFile, space: ConfigurationSpace, named: list[tuple[str, Generator]], rules: Plausibility, problems: Problems
 ) -> None:
-    """Check generators against the budget and the columns, and that their measurements can be shared or published."""
+    """Check whether the generators are compatible with the budget and the columns, and whether their measurements can be shared
+    or published."""
     selection = release.selection
     shared = selection.measurements == "shared"
     first = named[0][1]
@@ -338,10 +338,9 @@ def _generator_mistakes(
     synthetic: Plausibility,
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
-    """Yield the mistakes of a generator. Its settings are checked alone, then in combination with [selection], then in
-    comparison with the first generator. Only the mistakes of the first failed check are reported, because they may cause the
-    mistakes that later checks would find.
-    """
+    """Yield the mistakes of a generator. The function first checks the settings of the generator, then its combination with
+    [selection], and then its differences from the first generator. It reports only the mistakes of the first failed check,
+    because they may cause the mistakes that later checks would find."""
     where_first, other = first
     shared, published = selection.measurements == "shared", selection.publish_measurements
     tied = [mask.columns for mask in synthetic.masks]
@@ -385,9 +384,8 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add every combination of the listed hyperparameters to `combinations`. Each entry has an instance of the class, and the
-    path of its table in the file.
-    """
+    """Add every combination of the listed hyperparameters to `combinations`. Each entry consists of the TOML path of the table
+    and an instance of the class."""
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return

@@ -1,6 +1,7 @@
-"""Read the published totals of [calibration] from the configuration or a CSV file, and build a `Calibration` over atomic bins.
+"""Read the published totals of [calibration] from the configuration or from CSV files, and build a `Calibration` over atomic
+bins.
 
-This module finds all mistakes that public facts can show, before budget is spent.
+All mistakes that can be found without private data are reported before any budget is spent.
 """
 
 from __future__ import annotations
@@ -25,14 +26,12 @@ from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.columns import group_binning
 
 MOST_BYTES = 10_000_000
-"""Largest size of a file of totals, in bytes."""
+"""The maximum size of a CSV file with totals, in bytes."""
 Totals = Mapping[tuple[str, ...], float]
 
 
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield each combination of labels with the total of this combination, in the order of the file. Raises Unexpected for the
-    first mistake.
-    """
+    """Yield each combination of labels with its total, in the order of the file. Raises Unexpected for the first mistake."""
     if isinstance(margin.totals, str):
         yield from _read(beside(file, margin.totals), margin.columns).items()
         return
@@ -48,7 +47,7 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
-    """Return the totals in a CSV file. Raises Unexpected for the first mistake."""
+    """Read the totals from a CSV file. Raises Unexpected for the first mistake."""
     if not path.is_file():
         raise Unexpected(f"There is no file {path}")
     lines, expected = csv_lines(path, MOST_BYTES), [*columns, "total"]
@@ -79,18 +78,18 @@ def _number(text: str) -> float | None:
 
 
 MOST_CELLS = 100_000
-"""Largest number of cells of a margin."""
+"""The maximum number of cells of a margin."""
 
 
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration over atomic bins. If problems prevent a calibration, add them and return None.
+    """Return the calibration over atomic bins. If there are mistakes, add a problem for each and return None.
 
     Parameters
     ----------
-    file : the configuration file with the table. Names of files are relative to its folder.
-    released : the rules for released rows, over atomic bins.
+    file : the configuration file that contains [calibration]. The paths of CSV files are relative to its folder.
+    released : the plausibility rules for released rows, over atomic bins.
     """
     earlier = len(problems.found)
     _check_names(table, release, setting.schema, problems)
@@ -108,9 +107,8 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem for a wrong column of starting weights, for unknown columns to collapse, and for a column with the name
-    of the weights.
-    """
+    """Add a problem if `start` is not a weight column, if `collapse` contains unknown columns, or if another column has the
+    name of the weights."""
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"Use another name for the column, because [calibration] adds a column {WEIGHT!r}")
     columns = release.columns
@@ -123,7 +121,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the correct margins over atomic bins. Adds a problem for each other margin."""
+    """Yield the valid margins over atomic bins. Adds a problem for each margin that is not valid."""
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -150,7 +148,7 @@ def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginT
 
 
 def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
-    """Return a margin over atomic bins. Raises Unexpected for the first mistake."""
+    """Build a margin over atomic bins. Raises Unexpected for the first mistake."""
     totals = dict(stated_totals(table, file))
     labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(table.columns))]
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
@@ -172,9 +170,8 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return the (n_atoms,) index in `labels` of the group of every atomic bin. Raises Unexpected if the labels are not
-    groups of the column.
-    """
+    """Return a tuple of length n_atoms, with the index in `labels` of the group of each atomic bin. Raises Unexpected if the
+    labels are not groups of the column."""
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
         if set(binning.labels) == set(labels):
@@ -200,7 +197,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
-    """Raise Unexpected because the groups of a column of categories are not one of its alternatives."""
+    """Raise Unexpected for groups of categories that do not match any alternative of the column."""
     absent = [label for label in nearest.labels if label not in labels]
     fault = f"{unknown[0]!r} is not a group" if unknown else f"There is no total for the group {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
@@ -208,9 +205,8 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Raise Unexpected unless two conditions hold: every configuration can form these groups, and the rules allow rows in each
-    group with a total above 0.
-    """
+    """Raise Unexpected if a configuration has bins that overlap two groups, or if the rules allow no rows in a group whose
+    total is above 0."""
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):
@@ -225,9 +221,8 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """Return a boolean array with the shape of a margin: True for the cells that the rules exclude, whatever the values of
-    other columns.
-    """
+    """Return a boolean array with the shape of the margin. It is True for cells that the rules exclude for all values of the
+    other columns."""
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
     for column in schema.columns:
@@ -248,6 +243,6 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
-    """Yield each binning that a released table may have in a column."""
+    """Yield each binning of a column that a released table may have."""
     binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
     yield from binnings.values()

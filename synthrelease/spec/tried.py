@@ -1,13 +1,14 @@
-"""Record which configuration and acceptance file were tried on public rows, so that `release` can refuse changed files.
+"""Record which configuration and acceptance file were tried on public data. With this record, `release` can refuse files that
+were changed later.
 
-The record `NAME.tried.json` is in the same folder as `NAME.toml`. The record has one digest for each column, criterion and
-other table, so that a refusal names the changed parts. The digests do not cover comments, texts for the card, the persons who
-stated or agreed to values, the limit of the budget, and the way in which the private file writes its values, because these do
-not change an attempt. The record does not protect privacy. It only prevents a steward from spending a budget on files that
-nobody has tried.
+The record of `NAME.toml` is the file `NAME.tried.json` in the same folder. It contains a digest for each column, each criterion
+and each other table, so that an error message can name the changed ones. The digests do not cover settings that do not affect a
+trial. These are comments, texts for the card, the settings that say who stated bounds or agreed to thresholds, the limit of the
+budget, and the settings for the format of the private file. The record does not protect privacy. It only prevents a steward
+from spending a budget on files that nobody has tried.
 
-A copy under another name, or a configuration that extends a tried one, is compared with the most similar record. Files that
-come with synthrelease are recognised by their digest, wherever they are. Edited copies are not recognised.
+If a configuration is a copy with another name, or extends a configuration that was tried, it is compared with the most similar
+record. Files that are shipped with synthrelease are recognised by their digests in any folder, unless they have been edited.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
-"""The command that tried the files; "answer" if no command tried them, but the steward agreed to use them."""
+"""The command that tried the files. The value "answer" means that no command tried them, but the steward agreed to use them."""
 NEVER = (
     "According to the records beside the files, the configuration and its acceptance file were never tried on public data. A "
     "release with them spends its whole budget, even if no table is accepted. `synthrelease rehearse` estimates how often no "
@@ -41,7 +42,8 @@ NEVER = (
 INSTEAD = "Rehearse both files (`synthrelease rehearse`), or use --unrehearsed (in Python, unrehearsed=True). Nothing was spent"
 CRITERION = "criterion "
 SHIPPED = "configs/shipped.json"
-"""File with the digests of the configurations that come with synthrelease; `python -m tests.helpers.shipped` writes it."""
+"""The file with the digests of the configurations that are shipped with synthrelease. `python -m tests.helpers.shipped` writes
+it."""
 # Settings that do not change an attempt: texts, and the way in which the private file writes its values.
 _OF_THE_FILE = {
     "input": ("delimiter", "encoding", "decimal", "table", "missing_values"),
@@ -52,17 +54,18 @@ _OF_THE_FILE = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord:
-    """The stored record of two files that were tried.
+    """The stored record of a configuration and an acceptance file that were tried.
 
     Attributes
     ----------
-    path : the file of the record.
-    by : the command that tried the two files (`By`).
-    digests : the digests of the parts of the two files, by the name of the part.
-    rows : the number of rows of the public table; None if it is unknown.
-    acceptance : the path of the acceptance file, relative to the folder of the record; empty if it is not known.
-    strengths : the strengths of the associations in the public table, as far as they are known.
-    trial : a digest of the parts that decide which associations a draft preserved in its trial; empty without a draft.
+    path : the path of the record.
+    by : the command that tried the files (see `By`).
+    digests : the digests of the columns, criteria and other tables, by their names.
+    rows : the number of rows of the public table, or None if it is unknown.
+    acceptance : the path of the acceptance file, relative to the folder of the record. It is empty if the path is unknown.
+    strengths : the known strengths of the associations between columns of the public table.
+    trial : a digest of the settings that affect which associations a draft preserved in its trial. It is empty if there was no
+        draft.
     """
 
     path: Path
@@ -74,7 +77,8 @@ class TrialRecord:
     trial: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
-        """Return the names of the parts that have changed. A renamed criterion counts as unchanged."""
+        """Return the names of the columns, criteria and tables that have changed. A criterion whose name alone has changed
+        counts as unchanged."""
         then = self.digests
         changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
         gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
@@ -84,7 +88,8 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """States that the two files were changed after they were tried: the command that tried them, and the changed parts."""
+    """Describes a change of the configuration or the acceptance file after a trial. It consists of the command that tried the
+    files, and the names of the changed columns, criteria and tables."""
 
     by: str
     parts: str
@@ -95,15 +100,15 @@ def beside(config: str | Path) -> Path:
 
 
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
-    """Write the record beside the configuration. The new record replaces an earlier record.
+    """Write the record into the folder of the configuration. It replaces an earlier record.
 
-    No record is written for files that come with synthrelease, or in a folder without permission to write. For such files, the
-    shortlist says what was rehearsed.
+    No record is written for files that are shipped with synthrelease, or if the folder is not writable. For such files, only
+    the shortlist shows what was rehearsed.
 
     Parameters
     ----------
-    rows : number of rows of the public table on which the files were tried.
-    strengths : strengths of the associations in this table; None for the strengths of an earlier record.
+    rows : the number of rows of the public table on which the files were tried.
+    strengths : the strengths of the associations in this table, or None to keep the strengths of an earlier record.
     """
     path = beside(spec.path)
     if is_shipped(path):
@@ -124,11 +129,12 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
 
 
 def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
-    """Return whether the two files were tried in their present form; False if no trial is known.
+    """Return whether the configuration and the acceptance file were tried in their present form. Return False if no trial is
+    known.
 
     Raises
     ------
-    SpecError : if the files have been changed since they were tried, or if a record cannot be read.
+    SpecError : if the files were changed after they were tried, or if a record cannot be read.
     """
     state = standing(spec, shortlist)
     if isinstance(state, Changed):
@@ -138,7 +144,8 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """Return whether the two files were tried in their present form. If they were changed after a trial, return the changes.
+    """Return whether the configuration and the acceptance file were tried in their present form. If they were changed after a
+    trial, return a `Changed` object.
 
     Raises
     ------
@@ -160,26 +167,25 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
 
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
-    """Return the number of rows of the public table on which the files, or an earlier version of them, were tried; None if
-    it is unknown.
-    """
+    """Return the number of rows of the public table on which the files or an earlier version of them were tried, or None if it
+    is unknown."""
     return next((attempt.rows for attempt in _readable(spec) if attempt.rows is not None), None)
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return how strong the associations are in the public table on which the files were tried; empty if this is unknown."""
+    """Return the strengths of the associations in the public table on which the files were tried. The result is empty if the
+    strengths are unknown."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of those parts that decided which associations a draft preserved in its trial; empty if it is
-    unknown.
-    """
+    """Return the digest of the settings that affected which associations a draft preserved in its trial. The result is empty if
+    the digest is unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
 def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
-    """Return the stored records; no record if one of them is damaged. To report the damage, call `tried`."""
+    """Return the stored records, or an empty list if one of them is damaged. The function `tried` reports the damage."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
@@ -189,27 +195,26 @@ WITHHELD = "The result of the trial for associations is not shown, because the f
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:
-    """Return the sentence in [not_promised] that says which associations a trial preserved. Return `WITHHELD` if the files were
-    changed after this trial. A sentence that no draft wrote is returned unchanged.
-    """
+    """Return the setting `kept` of [not_promised], which says how much of the associations a trial preserved. If the files were
+    changed after this trial, return `WITHHELD`. If no draft wrote the sentence, return it unchanged."""
     kept = spec.not_promised.kept
     return kept if not kept or trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return one digest of all parts that decide which associations the rows preserve. The digest covers no thresholds and no
-    texts."""
+    """Return a digest of all settings that affect which associations the rows preserve. It does not cover the acceptance file
+    or texts."""
     return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
 def shipped() -> Mapping[str, str]:
-    """Return the names of the configurations that come with synthrelease, by the digest of all their parts."""
+    """Return the names of the configurations that are shipped with synthrelease. The keys are digests of their settings."""
     names: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
     return names
 
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
-    """Return, by name, a digest of each part of the two files on which an attempt depends."""
+    """Return a digest of each column, each criterion and each other table that affects a trial, by its name."""
     parts: dict[str, Any] = {}
     for name, value in judged_tables(spec.tables, whatever_it_costs=False).items():
         if name == "columns":
@@ -238,7 +243,7 @@ def digest_of(value: Any) -> str:
 
 def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
     """Yield the stored records of the configuration, of the configuration that it extends, and of other configurations in the
-    folder with the same acceptance file.
+    same folder that use the same acceptance file.
 
     Raises
     ------
@@ -263,9 +268,8 @@ def _records() -> TypeAdapter[TrialRecord]:
 
 
 def _read(path: Path) -> TrialRecord:
-    """Read a stored record. Raises SpecError if the record cannot be read, because it is then unknown which files were
-    tried.
-    """
+    """Read a stored record. Raises SpecError if the record cannot be read, because the program then does not know which files
+    were tried."""
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
