@@ -1,7 +1,8 @@
-"""Define the arguments of each command as one immutable value. The Python function, the command and the desk share this value.
+"""Define one immutable class for the arguments of each command. The Python function, the command line and the desk use the same
+class.
 
-`spec.arguments` defines how the command line shows the arguments. It is a separate module, so that commands without a request
-load less code.
+The module `spec.arguments` defines how the command line displays the arguments. It is a separate module, so that commands
+without such a class load less code.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ from synthrelease.spec.arguments import (
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:
-    """The arguments for a configuration and a table. Raises InputError for an unusable table, such as a URI with a password."""
+    """The arguments of commands that use a configuration and a table. Raises InputError if the table cannot be used, for
+    example if its URI contains a password."""
 
     config: Config
     data: Data
@@ -51,7 +53,7 @@ class TableRequest:
 
     @property
     def source(self) -> Source:
-        """Return the location of the table and of the table of members."""
+        """Return the location of the table and, if there is one, of the table of members."""
         return Source.of(self.data, self.table, self.members)
 
 
