@@ -146,7 +146,7 @@ class Ratio:
         return ratio
 
     def _half_width(self, confidence: float, ratio: float) -> float:
-        """Return the half width of the interval for the noise of numerator - ratio * denominator."""
+        """Return half the width of the noise interval of numerator - ratio * denominator."""
         weights = np.array([1.0, -ratio]) @ self.weights
         return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
 
@@ -634,7 +634,9 @@ def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the labels of the groups and, for each part, the (n_cells,) group of each cell (-1 for no group)."""
+    """Return the labels of the groups. Also return, for each position of a member, the (n_cells,) index of the group of each
+    cell, or -1 for a cell in no group.
+    """
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
         return labels, [

@@ -99,7 +99,7 @@ def ratio_range(
 
 
 def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, undrawn: int) -> float:
-    """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
+    """Return an upper bound on the ratio figure . R / size . R over all tables R, by Dinkelbach's iteration.
 
     No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this expression
     for the last x. Then x + max(v, 0) / rows is a bound. For each row that the release did not use, its largest possible
@@ -524,8 +524,8 @@ class _Measure:
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
-        """Return the columns of a query and two (n_combinations,) masks: the combinations that meet the query, and the
-        combinations over which a share or mean is computed.
+        """Return the columns of a query and two (n_combinations,) masks over the combinations of their bins. The first mask is
+        for the combinations that meet the query. The second is for the combinations over which a share or mean is computed.
 
         For members, a column that shows which members exist may be added. The column with the number of members always shows
         which members exist.
@@ -592,8 +592,8 @@ class _Measure:
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return the (n_combinations,) value of a row with each combination of bins. It is the value of the row's bin in the
-        averaged column.
+        """Return an (n_combinations,) array: for each combination of bins, the value of the averaged column in a row with this
+        combination.
         """
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)

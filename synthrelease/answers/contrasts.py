@@ -85,7 +85,7 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 def _term(
     name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
-    """Return a difference of two numbers. For numbers on a logarithmic scale, return the ratio."""
+    """Return a difference of two numbers as a term. If the numbers are on a logarithmic scale, return their ratio."""
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group may have no rows

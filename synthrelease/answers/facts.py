@@ -292,8 +292,8 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Return an (n_bins,) array of numbers, one for each bin. Two bins of a column have the same number if no condition and
-        no group separates them.
+        """Return an (n_bins,) array with a number for each bin. Two bins get the same number, and are merged, if no condition
+        and no group separates them.
         """
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:

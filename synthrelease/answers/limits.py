@@ -85,7 +85,7 @@ class KeptRows:
 
     @classmethod
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
-        """Return the information about K in a release: its domain, charges and number of rows.
+        """Return what a release states about K in its domain, its charges and its number of rows.
 
         A counted number is the number of rows that the release used, plus the margin. The sum may have been below 1 or above
         the number of rows of the file, and was then clipped to this limit.
@@ -162,7 +162,7 @@ class KeptRows:
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """Return a phrase that describes the K rows, and that can follow "the file:"."""
+        """Return a phrase that describes the K rows. It can be printed after "the file:"."""
         rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of {self.persons:,} persons)"
         if self.way == "whole":
             return f"all its {rows}"
@@ -201,7 +201,8 @@ def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberSum:
-    """Limits low <= sum of steps[bin of the column] * R <= high, over the rows in some bins of another column.
+    """Lower and upper limits for the sum of steps[bin of the column] * R over the rows in some bins of another column: low <=
+    sum <= high.
 
     Attributes
     ----------
@@ -252,8 +253,8 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and highest possible counts in the table of these columns, in order, or None if this table was not
-        measured.
+        """Return the lowest and the highest possible counts in the table of these columns, or None if this table was not
+        measured. The columns are in the given order.
         """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)

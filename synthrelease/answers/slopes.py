@@ -231,7 +231,7 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: PublishedTables, asked: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the sampling variance of h X'(y - X theta). For members, the sample is a sample of roots."""
+    """Return the sampling variance of h X'(y - X theta). For members, the variance is for a sample of roots."""
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -138,11 +138,11 @@ class Dataset:
 
     @classmethod
     def of(cls, document: ReleaseDocument, sizes: Mapping[str, int] | None = None) -> Dataset:
-        """Return the description of the release to which a document belongs.
+        """Return the description of the release that a document describes.
 
         Parameters
         ----------
-        sizes : sizes of the data files in bytes, if the entry states sizes.
+        sizes : the sizes of the data files in bytes, by file name, if the catalogue entry states sizes.
         """
         card, checksums = document.card, sorted(document.files.items())
         files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in checksums)
@@ -246,13 +246,13 @@ WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the name and the purpose of every file that a bundle of this release may contain."""
+    """Return the name of every file that a bundle of this release may contain, with a line that states its purpose."""
     fixed, signed = ("release.json", canonical.NAME), (CHECKSUMS, SIGNATURE, PUBLIC_KEY)
     return [(name, describe_file(name)) for name in (*sorted(document.files), *fixed, *documents(document), *signed)]
 
 
 def describe_file(name: str) -> str:
-    """Return the purpose of a file, in one line."""
+    """Return a line that states the purpose of a file."""
     for page, words in (("README.", "this data card as a web page"), ("ask.", "the page that answers questions")):
         if name.startswith(page) and name not in WORDS["files"]:
             return f"{words}, in another language"

@@ -96,7 +96,9 @@ def _variance(noisy: NoisySum) -> float:
 def _bins_of(
     columns: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
-    """Return the columns of a table or sum, the labels of their measured bins, and the released bin of each measured bin."""
+    """Return the columns of a table or sum, the labels of its measured bins, and for each measured bin the released bin that
+    contains it.
+    """
     binnings = [(transformation.binnings[column], released.binnings[column]) for column in columns]
     return {
         "columns": [measured.layout.columns[column] for column in columns],
@@ -220,7 +222,9 @@ def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """Return a criterion with its value, and with the interval that follows from this value and its noise."""
+    """Return the section about a criterion, with its released value and with the interval that follows from this value and its
+    noise.
+    """
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
@@ -250,8 +254,8 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval that follows from the distribution of the noise. The criterion value has its own noise, or shares it
-    with other values.
+    """Return the interval that follows from the distribution of the noise. The criterion value may have its own noise, or noise
+    that it shares with other values.
     """
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
@@ -291,7 +295,7 @@ def writers(bundle: BundleTable) -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the kind of processor. Different names of the same kind give the same result."""
+    """Return the kind of processor of this machine. Different names of the same kind give the same result."""
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 

@@ -2,8 +2,8 @@
 `formats`).
 
 The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata. In SPSS it is
--1, which the file declares as missing. Both formats store the time of writing, which would reveal how long the run took. A
-constant replaces this time. pyreadstat needs the whole table in memory.
+-1, which the file declares as missing. Both formats store the time at which the file was written, which would reveal how long
+the run took. It is replaced by a constant. pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def key_name(key: str, package: PackageLimits) -> str:
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
-    """Return the labels of the columns without bins: the weight, and the indicator that a row is synthetic."""
+    """Return the labels of the columns that have no bins: the weight, and the column that says that a row is synthetic."""
     labels = {WEIGHT: "Weight: number of records that a row represents"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 

@@ -66,8 +66,8 @@ def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTabl
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
-    """Return the paragraphs of the card about the complete copies. They explain how to use the copies and what the copies
-    assume, or why there are no copies.
+    """Return the card's paragraphs about the completed copies. They explain how to use the copies and what the copies assume,
+    or why there are no copies.
     """
     return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 

@@ -107,8 +107,8 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Return the largest exact value, in steps, for which a released value of at most `released` has a probability above
-    `tail`, or None if there is no largest value.
+    """Return the largest exact value, in steps, for which a released value of at most `released` still has a probability above
+    `tail`. The result is None if there is no largest value.
     """
 
     def probability(exact: int) -> float:

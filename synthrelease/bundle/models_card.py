@@ -1,4 +1,4 @@
-"""Describe on the card the questions that were measured directly: their cost, and one line for each number in the answers."""
+"""Describe the questions that were measured directly for the card: their cost, and one line for each number in the answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from synthrelease.published.models import ModelsPart, ModelTermPart
 
 
 def sentences(part: ModelsPart) -> tuple[str, ...]:
-    """Return the paragraphs of the card about all questions that were measured directly."""
+    """Return the card's paragraphs about all questions that were measured directly."""
     return (
         "These questions were measured directly in the original file, after the table was accepted. They cost epsilon "
         f"{decimal_text(Fraction(part.epsilon))} together. The answers do not come from the released rows.",

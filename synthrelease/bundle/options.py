@@ -83,7 +83,7 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the files that options add to a rewritten bundle."""
+    """Return the additional files of a rewritten bundle that belong to options."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
@@ -208,7 +208,7 @@ class CardSection:
 
 
 def statements(document: ReleaseDocument) -> list[CardStatement]:
-    """Return the statements of options that the card shows beside the guarantee."""
+    """Return the statements about options that the card shows next to the guarantee."""
     listed = []
     if document.members is not None:
         listed.append(CardStatement(heading="With all its members", text=said("protected_members")))

@@ -1,4 +1,4 @@
-"""Draw the pictures of the card from release.json and the released table alone."""
+"""Draw the pictures of the card. They depend only on release.json and the released table."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
     """
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return how much of the allowed error a criterion value uses: 0 at the best value, 1 at the threshold."""
+        """Return the share of the allowed error that a criterion value uses: 0 at the best value, 1 at the threshold."""
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 

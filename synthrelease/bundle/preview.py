@@ -1,7 +1,7 @@
 """Write the documents of a release before the run, with placeholders for criterion values. Also rewrite a finished bundle.
 
-`release` writes the preview before anything private is read and then discards it. So if a document cannot contain a text or a
-name, the error occurs before any budget is spent.
+The command `release` writes a preview before anything private is read, and then discards it. So if a document cannot contain
+one of the texts or names, the error occurs before any budget is spent.
 """
 
 from __future__ import annotations

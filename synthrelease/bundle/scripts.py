@@ -20,7 +20,7 @@ R_NAME, STATA_NAME = "read.R", "read.do"
 
 
 def scripts(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the scripts for the packages in [bundle] formats, by file name."""
+    """Return the scripts for the packages that the publisher requested with `formats` in [bundle], by file name."""
     chosen, files = document.bundle.formats, dict[str, bytes]()
     if "r" in chosen:
         files[R_NAME] = _r(document)

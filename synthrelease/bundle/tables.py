@@ -68,7 +68,7 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """The columns and the rows of a file of released rows. The rows are made in batches, on demand."""
+    """The columns and the rows of a file. The rows are created in batches when they are needed."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]

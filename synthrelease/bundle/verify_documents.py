@@ -169,8 +169,8 @@ def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a problem for each line that does not follow from measurements.json, in estimates.csv and in its copies in other
-    formats.
+    """Yield a problem for each line of estimates.csv, and of its copies in other formats, that does not follow from
+    measurements.json.
     """
     from synthrelease.answers.listed import as_csv, without_exponents
 

@@ -208,7 +208,9 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """Return the generator that measured the published tables, with its budget, or None if no generator measured."""
+    """Return the generator that measured the published tables, with its budget. The result is None if no tables were
+    measured.
+    """
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
     charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
@@ -298,7 +300,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each statement about criterion values that a release of an older version does not make."""
+    """Yield a sentence for each statement about criterion values that releases of an older version do not contain."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"The criterion values have no limits for the file, because version {document.written_by} did not write them."

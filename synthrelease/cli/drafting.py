@@ -118,9 +118,9 @@ def init(request: DraftRequest) -> None:
 
     Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing. Never use a private file. Bounds,
     bins and categories come from the file and are published without protection. A draft has at most 200 columns. If the file
-    has more columns, init drafts the columns named by --important and the columns most associated with them. Without
-    --important, it drafts the columns with the strongest associations. It lists the other columns. The command tries generators
-    and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
+    has more columns, init drafts the columns named by --important and the columns that are most strongly associated with them.
+    Without --important, it drafts the columns with the strongest associations. It lists the columns that it left out. The
+    command tries generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
         both = ", not both" if request.public else ""

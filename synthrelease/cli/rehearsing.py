@@ -31,8 +31,8 @@ risk.
 
 
 def compare(request: ComparisonRequest) -> None:
-    """Compare configurations with other ways to protect a table. Uses the same PUBLIC file for all methods. Shows
-    criteria, utility and risk of each method. The values have no noise. No release uses these methods
+    """Compare configurations with other ways to protect a table. Uses the same PUBLIC file for all methods. Shows how well each
+    method meets the criteria, its utility and its risk. The values have no noise. Releases never use these methods
     (docs/appendix/baselines.md). Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec
@@ -129,7 +129,7 @@ def rehearse(request: RehearsalRequest) -> None:
 
 
 def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
-    """Print, for each intended question, the errors due to sampling, missing answers and noise."""
+    """Print, for each intended question, the errors that are caused by sampling, by missing answers and by noise."""
     from rich.table import Table
 
     from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors

@@ -54,8 +54,8 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
     ----------
     file : Write the new ledger to this file.
     dataset : Name the dataset. Each dataset has one ledger.
-    limit : Set the limit on the epsilon of all releases together.
-    delta_limit : Set the limit on the delta of all releases together. 0 allows only releases with delta 0.
+    limit : Set the limit on the total epsilon of all releases.
+    delta_limit : Set the limit on the total delta of all releases. 0 allows only releases with delta 0.
     """
     from synthrelease.privacy.ledger import open_ledger
 
@@ -248,8 +248,8 @@ def renew(file: LedgerFile, expect_head: str) -> None:
 def release(request: ReleaseRequest) -> None:
     """Release one table that meets all acceptance criteria. Spends the planned budget once, with or without a table.
 
-    The ledger is charged with the whole budget before any private row is read. Without --ledger the ledger is OUT.ledger,
-    which counts the releases into that folder alone.
+    The ledger is charged with the whole budget before any private row is read. Without --ledger, the ledger is OUT.ledger,
+    which counts only the releases into the folder OUT.
 
     Exits with code 3 if the search finds no acceptable table.
     """

@@ -346,8 +346,8 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return two results for each intended question: the half width, in rows, of the interval for the count that the answer
-    uses, and whether the noise may prevent an answer.
+    """Return two results for each intended question: half the width, in rows, of the interval for the count on which the answer
+    is based, and whether the noise may prevent an answer.
     """
     if not spec.questions:
         return []
@@ -366,7 +366,7 @@ def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """Print the expected uses of a release: the pairs of columns whose association the rows preserve, and the questions that
+    """Print what the release can be used for: the pairs of columns whose association the rows preserve, and the questions that
     readers can ask.
     """
     from synthrelease.studio.rehearsal.measured_tables import askable_in_words

@@ -294,7 +294,7 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The noise that the criterion value shares with other criterion values, or None if the noise is separate."""
+        """The noise that this criterion value shares with other criterion values, or None if its noise is not shared."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
@@ -363,7 +363,7 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The risk that at least one bound is wrong, among the bounds on all criterion values that come from published
+    """The risk that at least one of the bounds on criterion values is wrong, if these bounds were computed from published
     measurements.
 
     `risk_exact` is divided evenly among the possible `transformations`. The share of a transformation is divided among the
@@ -375,8 +375,8 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """The selection: the number of configurations, the test that decided a round, and the distribution of the number of
-    rounds.
+    """The selection of a table: the number of configurations, the test that decided whether a round was accepted, and the
+    distribution of the number of rounds.
 
     `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
     binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with

@@ -168,7 +168,7 @@ def _texts(column: Column) -> dict[str, list[str]]:
 
 
 class RulePart(Part):
-    """A plausibility rule for private rows ("raw") or released rows ("synthetic"), with its reason."""
+    """A plausibility rule with its reason. It applies to private rows ("raw") or to released rows ("synthetic")."""
 
     never: str
     applies_to: tuple[Literal["raw", "synthetic"], ...]

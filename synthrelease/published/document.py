@@ -244,7 +244,7 @@ class ReleaseDocument(Part):
 
     @property
     def first_run(self) -> bool:
-        """Return whether version 1.0.0 or earlier made the run. These versions published fewer of the facts that are fixed
+        """Return whether version 1.0.0 or earlier made the run. These versions published fewer of the facts that were fixed
         before the run.
         """
         return is_first_or_before(self.run_by)
@@ -303,7 +303,7 @@ class ReleaseDocument(Part):
 
     @property
     def divided_rows(self) -> int | None:
-        """Number of rows that were divided at random into parts, or None if rows were not divided."""
+        """The number of rows that were divided at random into two pieces, or None if rows were not divided."""
         return None if self.partition is None else self.partition.rows
 
     @property
@@ -427,7 +427,7 @@ class ReleaseDocument(Part):
 
     @cached_property
     def public_facts(self) -> PublicFacts:
-        """The public facts in the document, without the released table and the rules for private rows."""
+        """The public facts that the document contains. The released table and the rules for private rows are not included."""
         from synthrelease.criteria.facts import PublicFacts
 
         return PublicFacts(
@@ -439,7 +439,7 @@ class ReleaseDocument(Part):
         )
 
     def released_groups(self) -> dict[str, tuple[Group, ...]]:
-        """Return the groups of each column that has groups, with the released bins inside each group."""
+        """Return, for each column that has groups, the groups with the released bins in each of them."""
         from synthrelease.criteria.facts import Group
 
         return {

@@ -59,9 +59,9 @@ class Measurements:
     sums : measured sums of scores. Each score is a function of the released bins.
     times : upper bound on the mean number of measurements before the release. The bound is 1 if all rounds share the
         measurements, otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
-    bins : if all rounds share the measurements, the largest number of transformations on whose bins the tables could have been
-        released. The choice among these transformations depends on the noise. If each round measured its own tables, `bins` is
-        1, because a round draws its bins before it measures.
+    bins : the largest number of transformations with whose bins the tables could have been released, if all rounds share the
+        measurements. The choice among these transformations depends on the noise. If each round measured its own tables, `bins`
+        is 1, because a round draws its bins before it measures.
     """
 
     tables: tuple[PublishedMeasurement, ...]

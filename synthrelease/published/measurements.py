@@ -149,7 +149,7 @@ class EstimatesPart(Part):
 
     Attributes
     ----------
-    level : the confidence of each interval on its own.
+    level : the confidence of each interval separately.
     together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
     intended : an estimate for each question that the release is meant to answer, in the order of the questions, or null if the
         question cannot be answered from a noisy table.
@@ -172,7 +172,7 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """Return the number of decimals, at most six, at which a width has two significant digits."""
+    """Return the number of decimals, at most six, with which a width is shown to two significant digits."""
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -270,7 +270,7 @@ class PublishedMeasurement:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The distribution of the noise of one noisy count."""
+        """The distribution of the noise in one noisy count."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.law].of_table(self.cost)

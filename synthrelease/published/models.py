@@ -36,7 +36,7 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """The noisy sum of a product over rows. The product of a row lies between `low` and `high`; this range is divided into
+    """The noisy sum of a product over rows. In each row, the product lies between `low` and `high`. This range is divided into
     steps.
     """
 
@@ -106,7 +106,7 @@ class ModelAnswerPart(Part):
 
 
 class ModelsPart(Part):
-    """All questions that were measured directly. `level` is the confidence of each interval on its own."""
+    """All questions that were measured directly. `level` is the confidence of each interval separately."""
 
     epsilon: ExactText
     steps: Annotated[int, Field(ge=1)]

@@ -91,7 +91,7 @@ STEM = "estimates"
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """Return the files of each list in [bundle], by the name of the list."""
+    """Return the files that each list in [bundle] can request, by the name of the list."""
     return {"formats": FORMATS, "catalogues": CATALOGUES}
 
 

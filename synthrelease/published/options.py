@@ -63,7 +63,7 @@ class PartitionPart(Part):
 
     @property
     def rule(self) -> PartitionRule:
-        """The rule by which the rows were divided."""
+        """The rule by which the rows were divided at random."""
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
@@ -439,8 +439,8 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this erratum replaces without spending budget: its digest, its version, and what the erratum
-    corrects.
+    """The release that this erratum replaces without spending budget: its digest, its version, and a description of what was
+    corrected.
     """
 
     digest: str

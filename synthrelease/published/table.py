@@ -306,13 +306,13 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the shape of data.csv for roots: the key and the columns of roots, including the number of members."""
+    """Return the shape of data.csv if it contains roots: the key, and the columns of roots, including the number of members."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return the shape of members.csv: the key of the root and the columns of a member."""
+    """Return the shape of members.csv: the key of the root, and the columns of one member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -425,7 +425,7 @@ class ReleasedTable:
         return self.counts.layout.columns
 
     def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
-        """Yield the (n,) cell indices of consecutive rows, at most `most` rows at a time."""
+        """Yield the cell indices of all rows in order, as (n,) arrays of at most `most` rows."""
         total = self.counts.total
         ends = np.cumsum(self.counts.counts) if total > len(self.counts) else None
         for start in range(0, total, most):
