@@ -291,9 +291,9 @@ class ConditionalMedian(InGroups):
     lie more than `within` bins above it.
 
     Let t be the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than
-    `within` bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for every
-    g and q, a q-quantile of the private rows lies in the bins t - within to t + within. Above 0, it is the excess of rows on
-    one side, as a share of all rows.
+    `within` bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for
+    every g and q, a q-quantile of the private rows lies in the bins t - within to t + within. If the criterion value is
+    positive, it is the number of excess rows on one side of the window, as a share of all rows.
 
     Privacy
     -------
@@ -401,10 +401,10 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the drawing of rows changes the excess. In a group, the rows on one side of a bin are a
-        share of all rows, and the other rows of the group are another share. The excess below a bin is 1 - q times the first
-        share minus q times the second share. For the excess above a bin, q and 1 - q are exchanged. So the change of the excess
-        is at most the change of one share.
+        """Return a limit on how much the random drawing of rows changes the excess. In a group, the rows on one side of a bin
+        are a share of all rows, and the other rows of the group are another share. The excess below a bin is 1 - q times the
+        first share minus q times the second share. For the excess above a bin, q and 1 - q are exchanged. So the change of the
+        excess is at most the change of one share.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 

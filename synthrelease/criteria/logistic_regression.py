@@ -1,5 +1,5 @@
-"""Define the criterion logistic regression: how much one Newton step on the original records changes the released coefficients
-at most.
+"""Define the criterion logistic regression: the largest change of a released coefficient by one Newton step on the original
+records.
 
 Theory 3.13, one-step logistic regression.
 """
@@ -146,8 +146,8 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, with the values that rows of the original and of the released table have
-        in it.
+        """Return the columns of the regression, with the values that the rows of the original table and of the released table
+        have in the regression.
         """
         binnings = self.binnings(setting)
         return RegressionColumns(
@@ -198,8 +198,8 @@ class _Steps(LogisticStep):
         ----------
         limits : for each feature and then the outcome, the values that records of each bin can have, as (n_bins,)
             intervals.
-        possible : an (n_cells,) mask, False where the rules exclude every record of the cell; the target's bins vary
-            fastest.
+        possible : an (n_cells,) mask, which is False where the rules exclude every record of the cell. The bins of the target
+            vary fastest.
         """
         from synthrelease.criteria.records_mechanism import probability
 

@@ -79,8 +79,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half of the width of the widest interval, as a share of the rows. Every released count is at least this far
-        from one end of the interval.
+        """Return half the width of the widest interval, as a share of the rows. Every released count is at least this far from
+        one end of the interval.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -109,7 +109,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the drawing of rows changes the share of any cell."""
+        """Return a limit on how much the random drawing of rows changes the share of any cell."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
@@ -128,8 +128,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return a text that names the cell with the largest error. Also return the counts of this cell in the released and in the
-    public table. For a large table, the text names only the table, and the counts are None.
+    """Return a description of the cell with the largest error. Also return the counts of this cell in the released table and
+    in the public table. For a large table, the description names only the table, and the counts are None.
     """
     from synthrelease.data.marginals import differences  # readers of a release do not need this module
 
@@ -287,7 +287,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the bound on ratios; None if the limit reaches the clip, because larger ratios were clipped."""
+        """Return the bound on ratios. Return None if the limit reaches the clip, because larger ratios were clipped."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -307,7 +307,8 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """Summarise the distances of the compared tables. This is the base class of criteria with such a summary.
+    """Summarise the distances of the compared tables. This is the base class of the criteria that average these distances or
+    take a quantile of them.
 
     The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that would
     have to move to another cell to correct the table.

@@ -53,7 +53,7 @@ def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables
 
 
 def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, rank: int, rows: int) -> float:
-    """Return the total variation distance with this rank. The distances are in increasing order, and ranks count from 0."""
+    """Return the total variation distance with this rank. Ranks start at 0, for the smallest distance."""
     return sorted(distance for _, distance in moved(counts, candidate, largest, named))[rank] / (2 * rows)
 
 
@@ -77,8 +77,9 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of a count from the limits of the threshold; negative if a count is outside the
-    limits."""
+    """Return the smallest distance, in records, of a count from the limits that the threshold implies. The distance is
+    negative if a count is outside its limits.
+    """
     return records_inside(one_way(counts), synthetic, threshold)
 
 
@@ -95,13 +96,14 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
     """Return the smallest distance, in records, of any r from the ends of [s / threshold, threshold s], with r and s as in
-    `largest_ratio`. The distance is negative if some r is outside.
+    `largest_ratio`. The distance is negative if some r is outside its interval.
     """
     return float(bins_inside(original, synthetic, threshold).min())
 
 
 def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the (k,) distances, in records, of each r from the nearer end of [s / threshold, threshold s]; negative if r is
-    outside."""
+    """Return the (k,) distances, in records, of each r from the nearer end of [s / threshold, threshold s]. A distance is
+    negative if r is outside this interval.
+    """
     r, s = original + 1.0, synthetic + 1.0
     return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

@@ -105,7 +105,7 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The range to which the number of a root is clipped."""
+        """The range to which the number h of a root is clipped."""
         return self.range or (0.0, 1.0)
 
     @property

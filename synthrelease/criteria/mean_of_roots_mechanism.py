@@ -34,8 +34,8 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """Two (n_groups,) arrays of a candidate: how many roots each group has, and the sum over these roots of (number -
-    centre).
+    """Two (n_groups,) arrays that describe a candidate: the number of roots in each group, and the sum of (number - centre)
+    over these roots.
     """
 
     grouping: Grouping
@@ -59,7 +59,7 @@ class NumbersOfRoots:
 
     Attributes
     ----------
-    columns : the column of the members in each slot, or the only column of the root.
+    columns : the columns of the first, second and further members, or the single column of the root.
     number : how the values of the members are combined.
     scores : for each column, the (n_bins,) value of a member in each released bin; NaN for missing values. With "agreement",
         the value is the index of the bin or group.
@@ -77,13 +77,13 @@ class NumbersOfRoots:
     centre: float
 
     def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
-        """Return the numbers of roots and the sums of a candidate, with representative values."""
+        """Return the numbers of roots and the sums for a candidate, computed with representative values."""
         roots, sums = self._added(table, grouping, self.scores)
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_groups,) numbers of roots and the sums of the original table. Both are cached for candidates on the
-        same bins.
+        """Return the (n_groups,) numbers of roots and the sums of the original table. Both are cached for further candidates
+        with the same bins.
         """
 
         def added() -> tuple[np.ndarray, np.ndarray]:

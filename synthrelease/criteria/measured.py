@@ -1,5 +1,5 @@
-"""Compute bounds on sums of original counts, and compute regression lines. Both come from the shared noisy tables, without a
-further charge.
+"""Compute bounds on sums of original counts, and compute regression lines. Both are computed from the shared noisy tables,
+without a further charge.
 
 Criteria with `answered_by` use these bounds (theory 13.6, criteria that measurements answer). The sums are fixed before any
 table is measured, and each sum gets an equal part of the risk. For each sum, several measured tables that contain its columns
@@ -37,7 +37,7 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single cells, by cell number. The limits come from measured sums in which all cells except one have
+    """Return limits on single cells, by cell number. The limits follow from measured sums in which all cells except one have
     the same score.
     """
     limits: dict[int, list[Limit]] = {}
@@ -53,13 +53,14 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return limits on the weighted sum of the original counts, from measured sums of scores of these columns."""
+    """Return the limits on a weighted sum of original counts that follow from the measured sums of scores of these columns."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the `Limit` on a weighted sum that follows from a measured sum; None if no limit follows. A limit follows if under
+    """Return the `Limit` on a weighted sum that follows from a measured sum, or None if no limit follows. A limit follows if
+    under
     * weights = over * steps + constant in every cell, with the same three numbers for all cells. Then under times the weighted
     sum equals over times the measured sum, plus n times the constant.
 
@@ -108,7 +109,8 @@ class Sums:
 
     Attributes
     ----------
-    weights : (n_sums, *sizes of the columns) whole numbers; None for the counts of all cells in order.
+    weights : an (n_sums, *sizes of the columns) array of whole numbers. None means that the sums are the counts of all cells
+        in order.
     """
 
     columns: tuple[str, ...]
@@ -122,7 +124,7 @@ class Sums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Limits:
-    """Lower and upper limits (n_sums,) of some sums, as whole numbers."""
+    """The lower and upper limits of some sums, as (n_sums,) arrays of whole numbers."""
 
     low: np.ndarray
     high: np.ndarray
@@ -157,7 +159,7 @@ def all_limits(
     measured : the measurements, on the bins of the sums.
     possible : a function that takes column names and returns an (n_cells,) mask. The mask is False if the public rules exclude
         every original row of the cell.
-    risk : the probability of a wrong limit, above 0 and below 1.
+    risk : the largest probability that any limit is wrong, above 0 and below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
     number = sum(wanted_sums.number(sizes) for sums in sums_by_name.values() for wanted_sums in sums)
@@ -180,7 +182,7 @@ def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: 
 
 
 def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
-    """Return whether some measured table has all these columns."""
+    """Return whether some measured table contains all these columns."""
     return any(set(columns) <= set(table) for table in measured)
 
 
@@ -391,9 +393,9 @@ def measured_line(
 ) -> LinearModel:
     """Return the least-squares line of the last column on the other columns. Such a line exists for every input.
 
-    Means and products come from the least noisy table that contains the column or the pair, without bins of missing values. For
-    a pair with a measured sum, the correlation comes from that sum (`_correlation`). A pair without a measured table or sum is
-    treated as uncorrelated.
+    Means and products are computed from the least noisy table that contains the column or the pair, without bins of missing
+    values. For a pair with a measured sum, the correlation is computed from that sum (`_correlation`). A pair without a
+    measured table or sum is treated as uncorrelated.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Apply criteria to members (such as persons) instead of roots (such as households). Such a criterion compares every member, or
 pairs of members.
 
-Every root is turned into several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
+Each root is converted to several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
 the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
-members). The number of rows of members in the private table is not public. So the criterion value is divided by the candidate's
-number of rows of members.
+members). The number of rows of members in the private table is not public. So the criterion value is divided by the
+candidate's number of rows of members.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class OfMembers(Criterion):
 
     @property
     def not_by_name(self) -> str:
-        """Return the setting that selects columns without naming them; empty if the criterion has no such setting."""
+        """Return the name of the setting that selects columns without naming them, or an empty string if the criterion has no
+        such setting.
+        """
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
@@ -79,7 +81,7 @@ class OfMembers(Criterion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedRows:
-    """The rows of members of a candidate, with those attributes of a `SyntheticTable` that criteria read."""
+    """The rows of the members of a candidate, with the attributes of a `SyntheticTable` that criteria use."""
 
     transformation: Transformation
     counts: Counts
@@ -97,7 +99,7 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Decorate a kind of criterion. If `of` is set, the criterion then compares rows of members.
+    """Decorate the class of a criterion, so that the criterion compares rows of members if `of` is set.
 
     The sensitivity of the kind must also hold when a row is added or removed, because neighbours can have different numbers of
     rows of members.
@@ -231,20 +233,21 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
 
 
 def plain_and_place(name: str) -> tuple[str, int]:
-    """Return the member column and the slot number of a column such as "age_2". For a column of roots, return its name and
-    0."""
+    """Return the column name and the member number of a column such as "age_2", that is, ("age", 2). For a column of roots,
+    return its name and 0.
+    """
     plain, _, slot = name.rpartition("_")
     return (plain, int(slot)) if plain and slot.isdecimal() else (name, 0)
 
 
 @dataclass(frozen=True)
 class ExplainedOfMembers(Explanation[OfMembers]):
-    """Explain a criterion value of members by the explanation of its kind, applied to the rows of members.
+    """Explain a criterion value of members: apply the explanation of the same kind of criterion to the rows of members.
 
     Such a criterion value gives no bound on other quantities of the original table (`known_error`). Such bounds need tables of
-    the wide record, and a criterion value of members adds up several of these tables. There is also no limit on how the value
-    changes from the drawn sample to all kept rows (`drawn_error`): roots are sampled, but the criterion value uses shares of
-    the candidate's members.
+    the wide record (one row for each root), but a criterion value of members adds up several of these tables. There is also no
+    limit on how the value changes from the drawn sample to all kept rows (`drawn_error`): roots are sampled, but the criterion
+    value uses shares of the candidate's members.
     """
 
     plain: Explanation[Any]
@@ -267,11 +270,11 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would detect the loss of the association of this pair. The pair consists of two columns
-        of a row of members.
+        """Return whether the criterion would detect that the association of this pair is lost. The pair consists of two
+        columns of a row of members.
 
-        It is assumed that the association is lost in every slot. Then the error of the rows of members, as a share, is at least
-        the error of the roots.
+        The method assumes that the association is lost for every member, whatever the member's position in the root. Then the
+        error of the rows of members, as a share, is at least the error of the roots.
         """
         first, second = sorted(pair.columns)
         named = map(frozenset, (*_named_by(self.about, first, second), *_named_by(self.about, second, first)))

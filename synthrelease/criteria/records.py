@@ -101,7 +101,7 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
-    """The point at which `maximum` stopped.
+    """The parameters at which `maximum` stopped, with the derivatives there.
 
     Attributes
     ----------
@@ -124,8 +124,8 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Maximise a function by Newton steps from `start`, and return the result; None if the information matrix is singular. A
-    step is halved until it does not lower the value.
+    """Maximise a function by Newton steps from `start`, and return the result. Return None if the information matrix is
+    singular. A step is halved until it does not lower the value.
 
     Parameters
     ----------
@@ -195,7 +195,8 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the values that rows of the original and of the released table have in it.
+    """The columns of a regression, and the values that the rows of the original table and of the released table have in the
+    regression.
 
     Attributes
     ----------
@@ -235,7 +236,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return, for each atomic bin, the value that an original row has in the regression; NaN for a missing value."""
+        """For each atomic bin, return the value that an original row has in the regression, or NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -257,7 +258,7 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return the intervals of the clipped exact values in each bin, given their limits `ends`."""
+    """Return, for each bin, the interval that contains the clipped exact values, given the limits `ends` of the bins."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
@@ -277,9 +278,7 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class StandardUnits:
-    """The (d,) means and (d,) standard deviations with which features are standardised. A standard deviation of 0 is replaced
-    by 1.
-    """
+    """The (d,) means and (d,) standard deviations that standardise the features. A standard deviation of 0 is replaced by 1."""
 
     centres: np.ndarray
     deviations: np.ndarray

@@ -46,7 +46,7 @@ MOST_REPLACED = 2**12
 
 
 def released_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the records of a table on released bins, with representative values."""
+    """Return the records of a table in released bins. The values are representative values."""
     present = [columns.transformation.binning(name) for name in columns.names]
     cells = sub_table(table, columns.names, present, columns.wanted)
     values = [axis[bins] for axis, bins in zip(columns.numbers, cells.bins, strict=True)]
@@ -316,7 +316,7 @@ def difference_of_mean_errors(
 
 
 def exact_sum(values: np.ndarray) -> Fraction | float:
-    """Return the exact sum of numbers; NaN if one of them is not finite. `float` of the result is what `math.fsum` returns.
+    """Return the exact sum of numbers, or NaN if one of them is not finite. `float` of the result is what `math.fsum` returns.
 
     Each number is split into a multiple of a power of 2 and a remainder. The power is so large that 64 bits can contain the sum
     of the multiples, and the remainder is at most half the power. Multiples and remainders are exact, because numbers are only

@@ -1,5 +1,5 @@
-"""Define criteria that compare linear regressions: by their coefficients, by one Newton step from the released coefficients, or
-by their predictions.
+"""Define criteria that compare linear regressions. They compare coefficients, one Newton step from the released coefficients,
+or predictions.
 
 Paper 4.5.4; theory 3.9, regression coefficients.
 """
@@ -156,12 +156,12 @@ class RegressionCoefficients(Criterion):
 
     @property
     def fit_charge(self) -> Charge | None:
-        """Return the charge of the private fit; None if nothing is fitted."""
+        """Return the charge of the private fit, or None if no private regression is fitted."""
         return self.charge if self.answered_by is None else None
 
     @property
     def measured_line(self) -> bool:
-        """Return whether the regression line comes from the shared measurements."""
+        """Return whether the regression line is computed from the shared measurements."""
         return self.answered_by is not None
 
     def once(self) -> tuple[Charge, ...]:
@@ -231,7 +231,7 @@ class RegressionCoefficients(Criterion):
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
-        """Return the public guess `prior`, with arrays in the order of the features; None if `prior` is not set."""
+        """Return the public guess `prior`, with arrays in the order of the features. Return None if `prior` is not set."""
         guess = self.prior
         if guess is None:
             return None
@@ -254,8 +254,8 @@ class RegressionCoefficients(Criterion):
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the design of the regression. If the private line is fitted before the rounds, or comes from the measurements,
-        the result includes this line.
+        """Return the design of the regression. If the private line is fitted before the rounds, or is computed from the
+        measurements, the result includes this line.
         """
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
@@ -467,7 +467,8 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Return, for each of the 2^d combinations of signs, an upper limit (at least 0) on the sum over slopes of sign * v(z).
+        """For each of the 2^d combinations of signs, return an upper limit (at least 0) on the sum over the slopes of sign *
+        v(z).
 
         The limit holds for all records that the raw rules allow. The operations of `records_mechanism.replaced_before` are
         applied to intervals. The list is empty for more than `_MOST_DIRECTIONS` directions.

@@ -1,5 +1,5 @@
-"""Score candidates, by each criterion of a release or by one joint test. Also detect criteria that every table meets, or that
-no table meets.
+"""Score candidates by each criterion of a release, or by one joint test of all criteria. Also detect criteria that every table
+meets, or that no table meets.
 
 Private regressions that are fitted only once are fitted before the rounds. With a joint test, the criterion values are computed
 after a candidate is accepted.
@@ -68,8 +68,8 @@ class JointTest:
         Parameters
         ----------
         private : the private table on the candidate's bins, with the record of the charges that this round may spend.
-        pairs : every criterion with its query about the candidate. If a criterion does not need the private table, its score
-            stands in place of the query.
+        pairs : every criterion with its query about the candidate. If a criterion does not need the private table, the pair
+            contains its score in place of the query.
 
         Privacy
         -------
@@ -88,8 +88,8 @@ class JointTest:
 def fitted_before(
     criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
 ) -> Fitted:
-    """Fit the regressions that criteria need before the rounds, and return them with the answers of the shared measurements.
-    Spends the charges in `once` of every criterion.
+    """Fit the regressions that criteria need before the rounds. Return these regressions and the answers computed from the
+    shared measurements. Spends the charges in `once` of every criterion.
     """
     prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
     regressions = {name: regression for name, regression in prepared.items() if regression is not None}
@@ -167,11 +167,12 @@ class NobodyPasses(str):
 
 
 def none_can_fail(criteria: Iterable[Criterion]) -> str:
-    """Return the reasons why none of these criteria can refuse a table; empty if some criterion can refuse a table.
+    """Return the reasons why none of these criteria can refuse a table. The result is empty if some criterion can refuse a
+    table.
 
-    A criterion can refuse a table if its threshold is below the worst possible criterion value, or if the worst criterion value
-    is unknown (`Criterion.worst_figure` is infinite). Criteria that use released rows only do not count, because they do not
-    compare tables. A bound from measurements can exceed the worst criterion value. But if the threshold is above the worst
+    A criterion can refuse a table if its threshold is below the worst possible criterion value, or if the worst criterion
+    value is unknown (`Criterion.worst_figure` is infinite). Criteria that use only released rows are ignored, because they do
+    not compare tables. A bound from measurements can exceed the worst criterion value. But if the threshold is above the worst
     criterion value, meeting it promises nothing.
     """
     reasons = []
@@ -188,7 +189,7 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
-    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise; nothing if the
+    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise. Yield nothing if the
     criterion is informative.
 
     Parameters

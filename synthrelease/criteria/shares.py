@@ -63,7 +63,7 @@ class SharesInGroups(InGroups):
             yield f"{self.column!r} is the column whose shares are compared, so it cannot be in `by`"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        """Return the shares of a candidate for each grouping."""
+        """For each grouping, return the shares in a candidate's table."""
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
 
         transformation = candidate.transformation
@@ -79,8 +79,8 @@ class SharesInGroups(InGroups):
         ]
 
     def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray | None:
-        """Return an (n_bins,) mask of the bins that the share counts; None if the shares are the cumulative shares at every
-        bin.
+        """Return an (n_bins,) mask of the bins that the share counts. Return None if the shares are the cumulative shares at
+        every bin.
         """
         return None
 
@@ -131,10 +131,10 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how much the drawing of rows changes the error; None if a group is empty. In a group, the rows that
-        a share counts are a share of all rows, and the other rows of the group are another share. The error is ((1 - p) * first
-        share - p * second share) / (the group's part of the release). So for every p, the change of the error is at most the
-        larger change of the two shares, divided by the group's part of the release.
+        """Return a limit on how much the random drawing of rows changes the error. Return None if a group is empty. In a
+        group, the rows that a share counts are a share of all rows, and the other rows of the group are another share. The
+        error is ((1 - p) * first share - p * second share) / (the group's part of the release). So for every p, the change of
+        the error is at most the larger change of the two shares, divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -154,7 +154,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
-        """Return the name of a share as text."""
+        """Return the name of a share as a string."""
         raise NotImplementedError
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

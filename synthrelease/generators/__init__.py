@@ -1,5 +1,5 @@
-"""Find the class of a generator by the name of its family in the configuration file. A new family needs one file, and one line
-in this module.
+"""Look up the class of a generator by the name of its family in the configuration file. To add a family, write one file and
+add one line to this module.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class TableWeights(dict[Columns, int]):
 
     Attributes
     ----------
-    of_width : the weight for each number of columns. So the 1.3 million tables of 3 of 200 columns need not be listed.
+    of_width : the weight for each number of columns. With this attribute, the 1.3 million tables of three out of 200 columns
+        need not be listed.
     n_columns : number of columns of the release. The columns of `Counters` follow these columns and are never measured.
     """
 
@@ -99,7 +100,8 @@ class RoundsPlan:
         the model keeps its columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds. How much of the budget a round gets depends on the number of cells of its table.
+    rounds : the planned number of rounds. The share of the budget that a round gets depends on the number of cells of its
+        table.
     growth : an exponent. The part of the budget for a table is proportional to its number of possible cells to this power;
         with 0, all parts are equal.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
@@ -391,7 +393,9 @@ class _GrowingModel:
         return competing, [parts[number] for number in kind.tolist()]
 
     def change(self, fit: ProportionalFit, competing: CompetingTables, place: int) -> float:
-        """Return the l1 distance between the counts of a table that a fit expects and the counts that were expected before."""
+        """Return the l1 distance between the counts of a table that the present fit expects and the counts that the previous
+        fit expected.
+        """
         before = competing.expected[competing.starts[place] :][: competing.sizes[place]]
         return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
@@ -506,7 +510,9 @@ class AdaptiveGenerator(Generator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def weights(self, layout: Layout) -> TableWeights:
-        """Return the weight of every table of at least two columns as a whole number; 0 for tables that are not measured."""
+        """Return the weight of every table of at least two columns as a whole number. The weight is 0 for tables that are not
+        measured.
+        """
         wide = [term for term in self.terms if 2 < term.ways <= len(layout.sizes) and term.weight]
         terms = [term for term in wide if not (term.columns or term.by_cells)]
         of_width = {ways: sum(term.weight for term in terms if term.ways == ways) for ways in {term.ways for term in terms}}

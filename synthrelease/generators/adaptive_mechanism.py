@@ -54,8 +54,8 @@ def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
 
 
 class Budgeted:
-    """Base class of wrappers of private counts. Each answer takes a part of the budget; when the budget is spent, no answer is
-    given.
+    """The base class of wrappers of private counts. Each answer costs a part of the budget. When the budget is spent, no
+    answer is given.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Budgeted:
 
 
 class PrivateTables(Budgeted):
-    """Give noisy answers from the sub-tables of a private table, within a budget. As in `Door.spend`, the error of a failure
+    """Give noisy answers from the sub-tables of a private table, within a budget. As in `Door.spend`, the message of an error
     shows no details.
 
     Privacy

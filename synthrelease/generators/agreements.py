@@ -48,12 +48,12 @@ class AgreeingPairs:
 
     @cached_property
     def pairs_of_columns(self) -> Counter[int]:
-        """Return for each column the number of pairs that contain it."""
+        """For each column, return the number of pairs that contain this column."""
         return Counter(chain.from_iterable(self.pairs))
 
     @property
     def columns(self) -> Columns:
-        """Return all columns in the pairs. For each of these columns, the rows in its second bin are counted."""
+        """Return all columns that occur in the pairs. For each of these columns, the rows in its second bin are counted."""
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -116,7 +116,7 @@ class NoisyAgreements:
     ----------
     columns, counts : columns, and the noisy number of rows in the second bin of each column.
     pairs, agreements : pairs of these columns, and the noisy number of rows in which the two columns agree.
-    laws : the noise distribution of each count, and of each agreement.
+    laws : the noise distribution of the counts, and the noise distribution of the agreements.
     """
 
     columns: Columns

@@ -157,7 +157,8 @@ def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Strengths:
-    """The known strengths of association between columns, from a public file or from the noisy tables of a release.
+    """The known strengths of association between columns. They are computed from a public file or from the noisy tables of a
+    release.
 
     Attributes
     ----------
@@ -203,7 +204,7 @@ class Association:
         below 0.8. "in part" if the association exists only through other tables. "no" if the columns are independent in the
         rows (with three columns: if one of them is independent of each of the others). "not known" if the generator chose its
         tables privately.
-    how : why `carried` has this value, in the words of `How`.
+    how : the reason why `carried` has this value, one of the strings of `How`.
     through : the separating columns: among rows that agree in these columns, the two columns are independent. `through` is
         empty for other reasons.
     noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown.
@@ -241,7 +242,7 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """Return a mean number of rows as text; "" if it is unknown."""
+    """Return a mean number of rows as a string, or "" if the number is unknown."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -289,19 +290,19 @@ class Associations:
     def of(self, *names: str) -> Association:
         """Return the association of two or three columns, by their names.
 
-        If several names are columns of members, they refer to the same member, or to the member in whose slot one of the names
-        is.
+        If several of the names are columns of members, they all refer to the same member. If one of the names contains a
+        member's number, the others refer to this member.
 
         Raises
         ------
-        KeyError : for an unknown name.
-        Unexpected : when two names refer to the same column, or to columns of different members.
+        KeyError : if a name is unknown.
+        Unexpected : if two names refer to the same column, or to columns of different members.
         """
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return whether measured or chosen tables carry the association; None if no such table contains the columns. Raises
-        the errors of `of`.
+        """Return whether measured or chosen tables carry the association. Return None if no such table contains the columns.
+        Raises the same errors as `of`.
 
         This method is faster than `of`. If columns of members were measured together only for some members, such as the first
         two, their association is carried "in part".
@@ -661,7 +662,9 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Return the weakest of several associations, for a release that may use any of several models."""
+    """Return the weakest of several associations. A release that may use any of several models promises only this
+    association.
+    """
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
 
@@ -707,7 +710,8 @@ class CarriedPairs:
 
         Parameters
         ----------
-        lost : pairs that a trial lost, in the order of the columns. No list has them.
+        lost : pairs whose association was lost in a trial, in the order of the columns. These pairs are excluded from all
+            lists.
         """
         names = models[0].names
         measured = {pair for model in models for pair in model.in_tables() if pair not in lost}

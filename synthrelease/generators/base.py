@@ -1,6 +1,7 @@
 """Define the base classes of generator families, with their settings, charge, fit and model.
 
-Every generator fits a model to private counts at a stated charge. Rows can then be sampled from the model any number of times.
+Every generator fits a model to private counts and spends a stated charge. Afterwards, rows can be sampled from the model any
+number of times.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class Background:
     Attributes
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
-    prior : a public table over the layout; None if the generator names no such table.
-    ordered : per column, how many leading bins are ordered, so that neighbours among them may be grouped. The number is 0 for a
-        column without an order. If `ordered` is empty, no column is ordered.
+    prior : a public table over the layout, or None if the settings of the generator name no public table.
+    ordered : for each column, the number of leading bins that are ordered. Neighbours among these bins may be grouped. The
+        number is 0 for a column without an order. If `ordered` is empty, no column is ordered.
     """
 
     plausibility: Plausibility
@@ -57,8 +58,7 @@ class Background:
 
 
 class Generator(SpecTable):
-    """The base class of generator families. An object of a family has the hyperparameters from the configuration file,
-    validated.
+    """The base class of generator families. An object contains the validated hyperparameters from the configuration file.
 
     A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass describes
     its method in words, states its memory and its work, and says how `init` drafts it. tests/test_contracts.py checks this.
@@ -105,17 +105,17 @@ class Generator(SpecTable):
 
     @property
     def prior_file(self) -> str | None:
-        """Return the public table from which the fit starts, as the configuration names it; None if the fit starts from no
-        table.
+        """Return the public table from which the fit starts, as written in the configuration. Return None if the fit does not
+        start from a public table.
         """
         return None
 
     def load(self) -> None:
-        """Import the libraries of a fit, so that a missing library is reported before any budget is spent.
+        """Import the libraries that a fit needs, so that a missing library is reported before any budget is spent.
 
         Raises
         ------
-        InputError : when a library cannot be imported.
+        InputError : if a library cannot be imported.
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
@@ -124,7 +124,7 @@ class Generator(SpecTable):
         Parameters
         ----------
         layout : the layout of the finest table that a configuration may use.
-        tied : for each plausibility rule, its columns.
+        tied : the columns of each plausibility rule.
         """
         return ()
 
@@ -137,7 +137,7 @@ class Generator(SpecTable):
 
         Raises
         ------
-        RejectedRound : when no model fits the noisy measurements. This depends on noisy values only.
+        RejectedRound : if no model fits the noisy measurements. Whether this happens depends on noisy values only.
         """
         raise NotImplementedError
 
@@ -157,24 +157,26 @@ class Generator(SpecTable):
 
         Raises
         ------
-        ValueError : for columns that the layout does not have.
+        ValueError : if the settings name columns that the layout does not have.
         """
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the column sets that the family's models connect. By default a fit chooses its tables privately."""
+        """Return the sets of columns that the family's models connect. By default, a fit chooses its tables privately."""
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table that a fit at this charge measures; empty if tables are chosen privately."""
+        """Return the noise of each table that a fit at this charge measures. The result is empty if tables are chosen
+        privately.
+        """
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        """Return the columns that have bins whose rows are in no table."""
+        """Return the columns that have rare bins whose rows are in no measured table."""
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return the columns about which a fit has no information. No measurement and no rule contains these columns.
+        """Return the columns about which a fit has no information, because no measurement and no rule contains them.
 
         The list is empty for a fit that chooses its tables or starts from a public table.
         """
@@ -186,7 +188,9 @@ class Generator(SpecTable):
         return set(range(len(layout.sizes))) - measured
 
     def effort(self, layout: Layout) -> float:
-        """Return the work of a fit in arbitrary units. With it, one can compare hyperparameters of one family on one layout."""
+        """Return the work of a fit in arbitrary units. Use it to compare hyperparameters of the same family on the same
+        layout.
+        """
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
@@ -197,7 +201,7 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a text that says which settings make an attempt take more time and memory."""
+        """Describe which settings increase the time and memory of an attempt."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the number of cells of the whole table" if few else "with the numbers of rows and columns, not of cells"
 
@@ -206,13 +210,15 @@ class Generator(SpecTable):
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return how many cells a fit or a sample keeps in memory at once at most. The memory estimate uses this number."""
+        """Return the largest number of cells that a fit or a sample keeps in memory at once. The memory estimate uses this
+        number.
+        """
         raise NotImplementedError
 
 
 class MeasuringGenerator(Generator):
-    """The base class of generators that first measure, and then fit a model to the measurements. The measurements can be shared
-    by rounds or published.
+    """The base class of generators that first measure the private table with noise, and then fit a model to the measurements.
+    Several rounds can share the measurements, and the measurements can be published.
     """
 
     noise: ClassVar[type[CountNoise]] = DiscreteLaplace
@@ -220,7 +226,7 @@ class MeasuringGenerator(Generator):
 
     @property
     def leaves_out(self) -> str:
-        """Return the name of the setting that excludes some rows or measurements from the tables; "" if there is no such
+        """Return the name of the setting that excludes some rows or measurements from the tables, or "" if there is no such
         setting.
         """
         return ""
@@ -238,7 +244,9 @@ class MeasuringGenerator(Generator):
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Return the cost of every table that is measured with the budget `part`, by the table's increasing columns."""
+        """Return the cost of every table that is measured with the budget `part`. The keys are the columns of the table, in
+        increasing order.
+        """
         raise NotImplementedError
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:

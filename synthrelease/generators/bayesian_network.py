@@ -88,7 +88,7 @@ class BayesianNetwork:
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Return how many numbers are in memory at most while rows are sampled: six for every cell."""
+        """Return the largest number of numbers in memory while rows are sampled: six for every cell."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
@@ -312,12 +312,12 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Make the marginals of all tables on shared columns equal: replace them by their average, weighted by the precisions of
-    the tables.
+    """Make the marginals of all tables on shared columns equal. Replace these marginals by their average, weighted by the
+    precisions of the tables.
 
     Parameters
     ----------
-    free : per table, False at structural zeros; these cells become 0 and have no noise.
+    free : for each table, a mask that is False at structural zeros. These cells become 0 and have no noise.
     n : the public number of rows, the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]

@@ -73,7 +73,7 @@ class Counters:
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
         """Create the running counts for all rules that count. A rule that would create a clique of more than `cells` cells is
-        left out.
+        ignored.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Define counting queries, and a model that one query at a time corrects. MWEM and PEP share this code.
+"""Define counting queries, and a model that is corrected by one query at a time. MWEM and PEP share this code.
 
 A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen privately,
 its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model stores
@@ -176,7 +176,9 @@ class DenseModel:
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows by systematic rounding of the expected counts. The cells of a rare bin stand next to each other."""
+        """Draw n rows by systematic rounding of the expected counts. The cells of a rare bin are next to each other in the
+        order of cells.
+        """
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
         order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)
@@ -188,7 +190,7 @@ def plausible_cells(plausibility: Plausibility) -> np.ndarray:
 
     Raises
     ------
-    RejectedRound : when no cell is plausible.
+    RejectedRound : if no cell is plausible.
     """
     free = ~plausibility.structural_zeros(tuple(range(len(plausibility.layout.sizes))))
     if not free.any():

@@ -35,8 +35,8 @@ class Drawing:
     n : the number of drawn rows.
     most : the largest possible K.
     risk : largest probability, over the sampling, that any limit from one call is wrong.
-    ways : the number of alternative binnings of each column; 1 for a column that is not named. The released binning may depend
-        on the sample, so the risk is divided among tables, alternatives and cells.
+    ways : the number of alternative binnings of each column. A column that is not listed has one binning. The released binning
+        may depend on the sample, so the risk is divided among tables, alternatives and cells.
 
     Examples
     --------
@@ -171,7 +171,8 @@ def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def log_factorials(n: np.ndarray) -> np.ndarray:
-    """Return ln n! of whole numbers: from a table below `_FEW`, otherwise by Stirling's series with an error below 1e-15.
+    """Return ln n! for whole numbers n. Numbers below `_FEW` are looked up in a table. For other numbers, Stirling's series is
+    used, with an error below 1e-15.
 
     SciPy has this function, but loads slowly.
     """

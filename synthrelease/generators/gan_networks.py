@@ -37,7 +37,9 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """What the backward pass needs from a forward pass: the inputs (rows, in) of each layer, and the output (rows, out)."""
+    """The results of a forward pass that the backward pass needs: the (rows, in) inputs of each layer, and the (rows, out)
+    output.
+    """
 
     inputs: list[np.ndarray]
     output: np.ndarray
@@ -190,7 +192,7 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return how many numbers are in memory while the private rows are used."""
+        """Return the number of numbers in memory while the private rows are used."""
         raise NotImplementedError
 
 

@@ -299,8 +299,8 @@ class PATECTGAN(AdversarialGenerator):
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return how many numbers are in memory: the counts and votes of all teachers, and the rows that are assigned at
-        once.
+        """Return the number of numbers in memory: the counts and votes of all teachers, and the rows that are assigned at the
+        same time.
         """
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 

@@ -36,7 +36,7 @@ class JunctionTree:
     ----------
     sizes : the number of bins of every column.
     cliques : the column sets, parents before children; every given set lies inside a clique.
-    parents : for each clique, the index of its parent; -1 for the root of the tree.
+    parents : for each clique, the index of its parent, or -1 for the root of the tree.
     """
 
     sizes: tuple[int, ...]
@@ -79,7 +79,7 @@ class JunctionTree:
         return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
 
     def separator(self, index: int) -> Columns:
-        """Return the columns that a clique shares with its parent; empty for the root of the tree."""
+        """Return the columns that a clique shares with its parent. The result is empty for the root of the tree."""
         return self._separators[index]
 
     def edges_from(self, start: int) -> Iterator[Edge]:

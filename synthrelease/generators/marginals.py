@@ -67,7 +67,7 @@ class WithRareBins:
     n : the number of rows that this model describes.
     bins : the rare bins, with the noisy number of rows of each bin.
     plausibility : the rules for all rows.
-    ordered : per column, how many leading bins are ordered; empty if no column is ordered.
+    ordered : for each column, the number of leading bins that are ordered. Empty if no column is ordered.
     """
 
     rest: Model
@@ -81,7 +81,7 @@ class WithRareBins:
 
         Raises
         ------
-        RejectedRound : when a rare bin needs rows, but the rules allow no drawn row in this bin.
+        RejectedRound : if a rare bin needs rows, but the rules allow no drawn row in this bin.
         """
         whole = self.n + sum(rare.value for rare in self.bins)
         numbers = [(rare.value * n + int(generator.integers(whole))) // whole for rare in self.bins]
@@ -174,7 +174,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @property
     def sum_groups(self) -> tuple[SumGroup, ...]:
-        """Return the groups of sums to measure; empty unless a family defines such groups."""
+        """Return the groups of sums to measure. The result is empty unless the family of the generator defines such groups."""
         return ()
 
     @property
@@ -182,11 +182,15 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Return the rare bins, whose rows are in no table and no sum; empty unless a family has rare bins."""
+        """Return the rare bins, whose rows are in no table and no sum. The result is empty unless the family of the generator
+        has rare bins.
+        """
         return ()
 
     def agreeing(self, layout: Layout) -> AgreeingPairs:
-        """Return the pairs that are measured as agreements instead of tables; empty unless a family defines such pairs."""
+        """Return the pairs that are measured as agreements instead of tables. The result is empty unless the family of the
+        generator defines such pairs.
+        """
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:

@@ -1,5 +1,5 @@
-"""Fit a distribution to noisy marginals: the one with the largest entropy, or the one nearest to a public table. All of this is
-post-processing.
+"""Fit a distribution to noisy marginals: the distribution with the largest entropy, or the distribution nearest to a public
+table. The whole fit is post-processing.
 
 The fit minimises, over all distributions p on the plausible cells,
 
@@ -61,8 +61,8 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """A target sum of scores over the table of some columns: the score of every cell, the noisy sum, and the noise variance of
-    the sum (> 0).
+    """A target sum of scores over the table of some columns. It has the score of every cell, the noisy sum, and the noise
+    variance of the sum (> 0).
     """
 
     columns: Columns
@@ -81,7 +81,7 @@ def consistent(
 
     Parameters
     ----------
-    possible : per target, False where a cell is known to be 0.
+    possible : for each target, a mask that is False where a cell is known to be 0.
 
     Notes
     -----
@@ -417,7 +417,7 @@ class ProportionalFit:
 
         Returns
         -------
-        bool : whether the changes became this small.
+        bool : whether the changes are within the tolerances.
         """
         if not agreed:
             sums = [tilt.target for tilt in self._sums]
@@ -608,7 +608,7 @@ def maximum_entropy(
 
     Raises
     ------
-    RejectedRound : when no table is plausible, or the optimiser does not converge.
+    RejectedRound : if no table is plausible, or if the optimiser does not converge.
     """
     sets = [*structure, *(mask.columns for mask in plausibility.masks)]  # every rule lies inside one clique
     tree = JunctionTree.of(measured.layout.sizes, sets)

@@ -40,7 +40,7 @@ class Cap:
 
     Raises
     ------
-    Unexpected : when values are inconsistent, or the scout leaves no budget for the release.
+    Unexpected : if values are inconsistent, or if the scout leaves no budget for the release.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Cap:
     @property
     def alone(self) -> Fraction:
         """Return the epsilon of the scout by itself. For a pure cap, this is the epsilon that `tests` leaves. Otherwise it is
-        the rho of the scout, converted at the delta of all Gaussian parts.
+        the epsilon to which the rho of the scout is converted, at the delta of all Gaussian parts.
         """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
@@ -107,7 +107,8 @@ class Cap:
 
         Parameters
         ----------
-        cost : the part of `Cap.cost` that these numbers cost, above 0. It is an epsilon for a pure cap, and a rho otherwise.
+        cost : the part of `Cap.cost` that is spent on these numbers, above 0. It is an epsilon for a pure cap, and a rho
+            otherwise.
         moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbouring files. The defaults
             are for a table of counts.
         """
@@ -144,7 +145,9 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return a node of the charge tree that states a cap for its parts. Raises BudgetError if the parts exceed the cap."""
+    """Return a node of the charge tree whose cost is the cap on all its parts. Raises BudgetError if the parts exceed the
+    cap.
+    """
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
     within = left == rho == 0 and tests <= epsilon

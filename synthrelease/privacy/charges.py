@@ -44,8 +44,8 @@ WITHIN_CAP = "within a cap that was fixed before the scout"
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """Return a number of at least 0 as an exact rational. A float counts as the decimal that Python prints for it, so the float
-    0.1 becomes 1/10.
+    """Return a number of at least 0 as an exact rational. A float is read as the decimal that Python prints for it, so the
+    float 0.1 becomes 1/10.
 
     Raises
     ------
@@ -73,8 +73,8 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Return a rational as a decimal text. If the decimal is not exact, it is rounded up in the tenth decimal place, so no cost
-    is understated.
+    """Return a rational as a decimal string. If the decimal is not exact, it is rounded up in the tenth decimal place, so that
+    no cost is understated.
     """
     scaled = -((-value * 10**10) // 1)
     whole, digits = divmod(int(scaled), 10**10)
@@ -95,10 +95,10 @@ class Charge:
     ----------
     name : the name of the node. No other leaf of the same plan has this name.
     epsilon, delta : the total cost of the node. Both numbers are 0 if a curve states the cost.
-    renyi : the Renyi curve of a node that states no (epsilon, delta); None for other nodes.
+    renyi : the Renyi curve of a node whose cost is not given as (epsilon, delta), or None for other nodes.
     gaussian : whether the mechanism is mu-Gaussian with rho = mu^2 / 2, and not only rho-zero-concentrated (`privacy.curves`).
     because : the theorem or mechanism that proves the cost, in words.
-    reason : the steward's reason for this budget; empty if the steward gave none.
+    reason : the steward's reason for this budget, or an empty string if the steward gave no reason.
     rule : the composition rule by which the node follows from its parts, for programs that check the composition.
     parts : the charges that the node composes; empty for a single mechanism.
     """
@@ -137,7 +137,7 @@ class Charge:
 
         Raises
         ------
-        BudgetError : when delta > 0, because such a charge bounds no Renyi divergence.
+        BudgetError : if delta > 0, because such a charge does not bound any Renyi divergence.
         """
         if self.renyi is not None:
             return self.renyi
@@ -208,7 +208,7 @@ def together(name: str, *parts: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : when a part is not pure.
+    BudgetError : if a part is not pure.
     """
     if not all(part.pure for part in parts):
         raise BudgetError(
@@ -228,7 +228,7 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
 
     Raises
     ------
-    BudgetError : when there are no parts, or when one part has a delta and another part is a curve.
+    BudgetError : if there are no parts, or if one part has a delta and another part is a curve.
     """
     if not parts:
         raise BudgetError(
@@ -271,8 +271,8 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the parts of a sum. A part that is a sum is replaced by its own parts. For a charge that is no sum, return this
-    charge alone.
+    """Return the parts of a sum. A part that is itself a sum is replaced by its own parts. If the charge is not a sum, return
+    only this charge.
     """
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
@@ -332,8 +332,8 @@ class RowsRule:
     way : "whole" means that no row can be excluded, and m = N. "counted" means that m is a noisy count of the kept rows minus
         `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly. The
         guarantee then does not protect whether the rules keep a record.
-    epsilon : the epsilon of the noisy count, above 0; None if `way` is not "counted".
-    stated : the number of rows in the specification; None if the specification states no number.
+    epsilon : the epsilon of the noisy count, above 0, or None if `way` is not "counted".
+    stated : the number of rows that the specification gives, or None if it gives no number.
     """
 
     way: Way = "whole"
@@ -342,7 +342,7 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the charge for the noisy number of rows; None if the rule makes no noisy count."""
+        """Return the charge for the noisy number of rows, or None if the rule uses no noisy count."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
@@ -371,7 +371,7 @@ NOT_COVERED = "whether a record is complete, in range and plausible is not prote
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return the facts that a release publishes exactly, as texts. These facts are equal for all neighbours (theory 10,
+    """Return the facts that a release publishes exactly, as strings. These facts are equal for all neighbours (theory 10,
     statement of the guarantee).
 
     Parameters

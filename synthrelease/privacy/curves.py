@@ -124,7 +124,7 @@ class RenyiCurve:
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """Return the formula of the curve as text, with coefficients rounded up. The letter a is the order."""
+        """Return the formula of the curve as a string, with coefficients rounded up. The letter a is the order."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
@@ -236,8 +236,8 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest possible error rate, rounded down, of somebody who guesses which of two equally likely neighbouring
-    files was used.
+    """Return the smallest possible error rate, rounded down, of an attacker who guesses which of two equally likely
+    neighbouring files was used.
 
     The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """

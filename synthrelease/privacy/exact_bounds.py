@@ -43,7 +43,7 @@ class Geometric:
     Attributes
     ----------
     rate : the rate in the exponent, an exact number above 0.
-    end : the upper limit of i, which X does not reach; None for an unbounded X.
+    end : the strict upper limit of X, or None if X is unbounded.
     """
 
     rate: Fraction

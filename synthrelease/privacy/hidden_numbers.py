@@ -11,7 +11,7 @@ from synthrelease.privacy.samplers import TruncatedNegativeBinomial, inverted
 
 
 def coin(probability: Fraction) -> bool:
-    """Return True with exactly this probability."""
+    """Toss a biased coin: return True with exactly this probability."""
     return SYSTEM.pick(probability.denominator) < probability.numerator
 
 

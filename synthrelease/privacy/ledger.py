@@ -182,7 +182,7 @@ class ChargedRun:
     year : the year of the release in a multi-year plan; None for a release without such a plan.
     cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
     scouts : true for a scout, false for a release.
-    key : for a scout, or for a release after a scout, the column that identifies the person; None if each row is a record.
+    key : for a scout, or for a release after a scout, the column that identifies the person, or None if each row is a record.
     """
 
     domain: str | None = None
@@ -216,7 +216,7 @@ class Ledger:
 
         Raises
         ------
-        LedgerError : when the file is not a complete, unchanged ledger.
+        LedgerError : if the file is not a complete and unchanged ledger.
         """
         with connected(self.path, writable=False) as database:
             head = read_head(self.path)  # this comes before the entries are read, because other processes may add entries
@@ -475,11 +475,11 @@ def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: st
 
 
 def renew_head(path: str | Path, expect_head: str) -> Statement:
-    """Write a lost or damaged head file again, for a ledger that contains the last head in the steward's logbook.
+    """Recreate a lost or damaged head file, for a ledger that contains the last head in the steward's logbook.
 
     Raises
     ------
-    LedgerError : when the ledger does not contain this head, or is damaged.
+    LedgerError : if the ledger does not contain this head, or is damaged.
     """
     ledger = Ledger(path=_resolved(path), expect_head=expect_head)
     with connected(ledger.path, writable=True) as database:
@@ -511,7 +511,7 @@ def purpose_of(title: str) -> str:
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
-    """Return the path `<out>.ledger`, for a release without a ledger of its own. Create this ledger if it does not exist.
+    """Return the path `<out>.ledger`, for a release that names no ledger. Create this ledger if it does not exist.
 
     The name of the dataset in this ledger is the title of the release. The ledger's limit on epsilon is the limit in the
     specification. Without such a limit, it is the cost of the plan. A second run into a folder of the same name is charged to

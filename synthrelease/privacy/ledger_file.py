@@ -43,8 +43,8 @@ def to_text(value: Fraction) -> str:
 
 
 def from_text(text: object) -> Fraction:
-    """Return the rational in a text "numerator/denominator". Raises ValueError for any other text, and for a fraction that
-    is not in lowest terms.
+    """Parse a string "numerator/denominator" as a rational. Raises ValueError for any other string, and for a fraction that is
+    not in lowest terms.
     """
     match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
@@ -72,7 +72,7 @@ class Notes:
 
     Attributes
     ----------
-    piece : the piece of the register that the release reads; None for all rows.
+    piece : the piece of the register that the release reads, or None if the release reads all rows.
     split : the split, if the entry records a split of the register. Such an entry costs nothing.
     year, again : the year of the release, and whether an earlier release of this year published nothing, so that this release
         is the second. The year is None if there is no multi-year plan.
@@ -94,7 +94,7 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether the entry records a split or a plan over years. A ledger can have at most one split and one plan, and
+        """Return whether the entry records a split or a multi-year plan. A ledger can have at most one split and one plan, and
         later entries depend on them.
         """
         return self.split is not None or self.horizon is not None
@@ -257,12 +257,12 @@ class Statement:
 
     @property
     def epsilons(self) -> Spent:
-        """Return the epsilon charged so far, by piece."""
+        """Return the epsilon charged so far to each piece of the register."""
         return Spent.of((entry.notes.piece, entry.epsilon) for entry in self.entries)
 
     @property
     def deltas(self) -> Spent:
-        """Return the delta charged so far, by piece."""
+        """Return the delta charged so far to each piece of the register."""
         return Spent.of((entry.notes.piece, entry.delta) for entry in self.entries)
 
     @property
@@ -270,7 +270,7 @@ class Statement:
         """Return the epsilon charged so far: the charges of all rows plus the charges of the most expensive piece. Without
         pieces, this is the sum of all charges.
 
-        With a plan over years, this epsilon is the loss of a person who has as many records in the most expensive years as the
+        With a multi-year plan, this epsilon is the loss of a person who has as many records in the most expensive years as the
         plan allows.
         """
         return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
@@ -282,8 +282,8 @@ class Statement:
 
     @property
     def of_a_person(self) -> Loss:
-        """Return the largest loss that a person can have so far under a plan over years. If there is no guarantee, the delta of
-        this loss is 1.
+        """Return the largest privacy loss that a person can have so far under a multi-year plan. If there is no guarantee, the
+        delta of this loss is 1.
         """
         plan = self.horizon
         if plan is None:
@@ -298,17 +298,17 @@ class Statement:
 
     @property
     def horizon(self) -> Horizon | None:
-        """Return the plan over years; None if the ledger has no such plan."""
+        """Return the multi-year plan, or None if the ledger has no such plan."""
         return _only(entry.notes.horizon for entry in self.entries)
 
     @property
     def split(self) -> Split | None:
-        """Return the split of the register; None if the register is not split."""
+        """Return the split of the register, or None if the register is not split."""
         return _only(entry.notes.split for entry in self.entries)
 
     @property
     def domain(self) -> str | None:
-        """Return the domain on which releases published their number of rows exactly; None if no release published this
+        """Return the domain on which releases published their number of rows exactly. Return None if no release published this
         number.
         """
         return _only(entry.domain for entry in self.entries)
@@ -390,7 +390,7 @@ def summed(statement: Statement) -> Statement:
 
 
 def line(name: str, text: str, longest: int) -> str:
-    """Return a text that must be one printable line. Raises BudgetError for any other text."""
+    """Return a string unchanged if it is one printable line. Raises BudgetError for any other string."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(
             f"{name} must be one line of 1 to {longest} printable characters, without a space at the start or end."
@@ -406,8 +406,8 @@ def printable(text: str, longest: int) -> str:
 
 
 def shown(value: Fraction) -> str:
-    """Return an exact rational as a readable text: as a decimal if this is exact (small numbers as 1.5e-12), otherwise as a
-    fraction.
+    """Return an exact rational as a readable string. The string is a decimal if this decimal is exact (small numbers as
+    1.5e-12), and otherwise a fraction.
     """
     texts = (decimal_text(value), f"{float(value):.6g}")
     return next((text for text in texts if Fraction(text) == value), to_text(value))
@@ -421,7 +421,7 @@ _HEAD = re.compile(r"synthrelease ledger head 1\n(0|[1-9][0-9]{0,8}) ([0-9a-f]{6
 
 
 class LedgerError(BudgetError):
-    """Raised before any private data are read if a ledger is unreliable or cannot be written (exit code 4)."""
+    """Raised if a ledger is unreliable or cannot be written, before any private data are read (exit code 4)."""
 
 
 def refusal(path: Path, problem: str, advice: str) -> LedgerError:

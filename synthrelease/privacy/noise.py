@@ -74,8 +74,8 @@ class Losses:
         return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
-        """Return the first proposed candidate that is accepted; None if no candidate is accepted. Each candidate is accepted
-        independently with probability exp(-loss * rate).
+        """Return the first proposed candidate that is accepted, or None if no candidate is accepted. Each candidate is
+        accepted independently with probability exp(-loss * rate).
         """
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
             rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
@@ -374,7 +374,7 @@ def choose(
 
     Parameters
     ----------
-    scores : one integer score per candidate; at least one.
+    scores : one integer score for each candidate. There must be at least one candidate.
     sensitivity : largest change of a score between neighbours, an integer of at least 1.
     epsilon : the privacy cost, an exact number above 0.
     mechanism : "permute_and_flip" (McKenna & Sheldon 2020) or "exponential" (McSherry & Talwar 2007). The expected score is

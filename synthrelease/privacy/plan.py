@@ -41,7 +41,7 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge as text, followed by the delta if the charge has one."""
+    """Return the epsilon of a charge as a string, followed by the delta if the charge has one."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
@@ -51,8 +51,8 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
     Parameters
     ----------
-    n : the public number of rows; 1 if it is not yet known. In this case, the function refuses only a delta that is too
-        large for every number of rows.
+    n : the public number of rows, or 1 if it is not yet known. With 1, the function refuses only a delta that is too large for
+        every number of rows.
     spent : whether the budget is already reserved; the message states this.
     """
     if not delta * n <= Fraction(1, 10):
@@ -99,7 +99,7 @@ class Guarantee:
     epsilon, delta : the privacy loss between neighbouring files.
     neighbours, unit : texts that state which files are neighbours, and what the protected unit is.
     invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
-    unit_name : what the steward calls the unit that a record describes.
+    unit_name : the steward's name for the unit that a record describes.
     records_per_person : largest number of records of one person in the file.
     why : the steward's reason for the number `records_per_person`.
     """
@@ -355,7 +355,7 @@ def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
 
     Raises
     ------
-    BudgetError : when delta is not between 0 and 1.
+    BudgetError : if delta is not between 0 and 1.
     """
     check_above_0(delta)
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
