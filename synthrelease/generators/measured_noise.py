@@ -242,8 +242,8 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z| > t] <= risk, for one of `together` numbers that share one noise vector. A single number has
-    discrete Laplace noise.
+    """Return a t with Pr[|z| > t] <= risk, where z is the noise of one of `together` numbers that share one noise vector. A
+    single number has discrete Laplace noise.
     """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 

@@ -1,5 +1,5 @@
-"""Represent noisy measurements (tables, sums, rare bins). They can be merged to coarser bins, shared by rounds, and published.
-Also parse formulas of tables.
+"""Represent noisy measurements: tables, sums and rare bins. They can be merged to coarser bins, shared by several rounds, and
+published. Also parse the formulas that name tables.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Return a text that states the noise in rows, and as a percentage of the mean number of rows in an area and in a
-        cell.
-        """
+        """Describe the noise in rows, and as a percentage of the mean number of rows in an area and in a cell."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean of an area), "
@@ -261,14 +259,14 @@ def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyB
 
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
-    """Return the rare bins that a valid text names, in the order of the text."""
+    """Return the rare bins that a valid formula names, in the order of the formula."""
     places = ((layout.index(factor.column), factor.scores.index(Fraction(1))) for factor in read_bins(text))
     return tuple(RareBin(column=column, bin=bin_) for column, bin_ in places)
 
 
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
-    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected for a text that is not valid."""
+    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected if the list is not valid."""
     factors = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
@@ -335,7 +333,7 @@ class FormulaTerm:
     Attributes
     ----------
     columns : the columns of the table; for a term "all N-way with COLUMN", the column that all tables of the term contain.
-    ways : N for a term "all N-way", otherwise 0.
+    ways : the number N of a term "all N-way", otherwise 0.
     weight : the number in front of the term.
     by_cells : whether the weight of each table is also multiplied by `weight_of`.
     """
@@ -347,8 +345,8 @@ class FormulaTerm:
 
     @classmethod
     def of(cls, text: str) -> FormulaTerm:
-        """Parse a term such as "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected for a text
-        that is not valid.
+        """Parse a term such as "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected if the term
+        is not valid.
         """
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in (match["columns"] or match["one"] or "").split(":")) if match else ()
@@ -361,7 +359,7 @@ class FormulaTerm:
 
     @property
     def text(self) -> str:
-        """Return the text of the term."""
+        """Return the term as a string."""
         of_column = f" with {self.columns[0]}" if self.columns else ""
         tables = f"all {self.ways}-way{of_column}" if self.ways else ":".join(self.columns)
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
@@ -381,7 +379,9 @@ class FormulaTerm:
 
 
 def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
-    """Parse all terms of a formula, which are joined by +. "age:(region + sex)" gives two terms. Raises Unexpected."""
+    """Parse all terms of a formula, which are joined by +. "age:(region + sex)" gives two terms. Raises Unexpected if a term
+    is not valid.
+    """
     text = formula.strip()
     terms = unfolded(text.removeprefix(BY_CELLS)).split("+")
     return tuple(replace(FormulaTerm.of(term), by_cells=text.startswith(BY_CELLS)) for term in terms)
@@ -395,7 +395,7 @@ def unfolded(formula: str) -> str:
 
 
 def folded(terms: Sequence[FormulaTerm]) -> list[str]:
-    """Return the texts of terms. Pairs that begin with the same column are joined, as in "age:(region + sex)"."""
+    """Write terms as strings. Pairs that begin with the same column are joined, as in "age:(region + sex)"."""
     groups = dict[tuple[str, ...], list[FormulaTerm]]()
     for number, term in enumerate(terms):
         pair = len(term.columns) == 2 and not term.ways
@@ -407,12 +407,12 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """Return the text of a formula. "all 1-way" names all single columns, and "all 2-way with COLUMN" names all pairs that
-    contain a column.
+    """Write a formula as a string. In it, "all 1-way" names all single columns, and "all 2-way with COLUMN" names all pairs
+    that contain a column.
 
     Parameters
     ----------
-    columns : the columns of the release. Without them the function abbreviates nothing.
+    columns : the columns of the release. If they are not given, the function does not abbreviate the formula.
     """
     left, stars = list(terms), list[str]()
     often = Counter(name for term in terms if len(term.columns) == 2 for name in term.columns)
@@ -516,8 +516,8 @@ class NoisySum:
         score is 0.
     exact : whether `value` is the sum of `scores` over the rows plus noise. `exact` is false if bins of different scores were
         merged, or if exact values were added up.
-    own : for a sum of exact values, the factors of the sum; `scores` are then computed from representative values. None for
-        other sums.
+    own : the factors of a sum of exact values, or None for other sums. For a sum of exact values, `scores` are computed from
+        representative values.
     together : the number of successive sums that share this sum's noise (theory 9.18, one noise for many numbers).
     """
 
@@ -563,7 +563,7 @@ class NoisyMarginals:
     tables : the noisy tables.
     sums : the noisy sums.
     rare_bins : the rare bins, whose rows are in no table and no sum.
-    agreements : the agreements of pairs of two-bin columns; None if none were measured.
+    agreements : the agreements of pairs of two-bin columns, or None if no agreements were measured.
     """
 
     layout: Layout

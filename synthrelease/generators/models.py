@@ -1,4 +1,5 @@
-"""Measure sums over rows from which the questions in [[models]] are answered: means, regressions, ratios, and means of groups.
+"""Measure sums over rows, from which the questions in [[models]] are answered. The questions ask for means, regressions,
+ratios, and means of groups.
 
 The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of exact values
 and of their products. These sums are measured together with one noise vector (theory 12.16, named models), and use exact values
@@ -57,7 +58,7 @@ class NamedModel:
         the dependent column.
     rows : the rows that the question uses.
     groups : for means of two groups, their conditions.
-    why : the steward's text that says what the answer is used for.
+    why : the steward's explanation of what the answer is used for.
     """
 
     words: QuestionWords
@@ -91,7 +92,7 @@ class NamedModel:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions whose sums the question needs; empty for means of groups."""
+        """Return the functions whose sums the question needs. The result is empty for means of groups."""
         if self.by_group:
             return ()
         found = [] if self.rows.every else [self.product()]
@@ -114,11 +115,11 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     Parameters
     ----------
     columns : the columns with their bounds, which are the limits of values by default.
-    limits : stated limits of values, by column.
+    limits : the limits of values that the question states, by column.
 
     Raises
     ------
-    Unexpected, InputError : for a question that cannot be measured.
+    Unexpected, InputError : if the question cannot be measured.
     """
     if re.match(r"\s*(logit|logistic)\b", text.lower()):
         raise Unexpected(

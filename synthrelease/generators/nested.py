@@ -190,7 +190,7 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the column sets that the model connects, and the columns on which areas depend.
+        """Return the sets of columns that the model connects, and the columns on which areas depend.
 
         Areas are drawn after the other columns. The area of a row depends on the area of the level above, and on the columns in
         tables of its level and of the levels below.

@@ -52,7 +52,7 @@ class Level:
     Attributes
     ----------
     column : the position of the column of these areas in the layout.
-    home : (areas,) the area of the level above that contains each area; zeros on the highest level.
+    home : (areas,) for each area, the area of the level above that contains it. The array contains zeros on the highest level.
     tables : the combined tables of this level and the levels below, one for each set of columns.
     """
 
@@ -62,7 +62,7 @@ class Level:
 
 
 def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
-    """Return, for each level, the area of the level above that contains each area. The largest areas come first.
+    """For each level, return the area of the level above that contains each area. The largest areas come first.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
 
     Raises
     ------
-    RejectedRound : when the rules do not determine the larger area of each area.
+    RejectedRound : if the rules do not determine the larger area of each area.
     """
     sizes, lowest = plausibility.layout.sizes, areas[-1]
     of_lowest = [np.zeros(sizes[lowest], dtype=np.int64)]
@@ -106,7 +106,7 @@ def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """Return the table of the larger `areas`: the sums over the smaller areas in each of them."""
+    """Return the table of the larger `areas`. Each count is the sum of the counts of the smaller areas in the larger area."""
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -236,7 +236,7 @@ class _WantedTable:
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """Return, for each cell of the margin, how many of its cells may have rows."""
+        """For each cell of the margin, return the number of its cells that may have rows."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
@@ -348,7 +348,7 @@ class NestedModel:
     ----------
     layout : the layout of all columns.
     others : the columns other than areas, in order; the tables of areas have only such columns.
-    whole : the model of the columns other than areas; None if there are no such columns.
+    whole : the model of the columns other than areas, or None if there are no such columns.
     levels : the levels of areas, the largest areas first.
     n : the number of rows of the measured table.
     """

@@ -58,7 +58,7 @@ class NoisyTables:
 
         Raises
         ------
-        ValueError : when the share exceeds `left`, or columns are invalid; nothing is read then.
+        ValueError : if the share exceeds `left`, or if the columns are invalid. In these cases no private count is read.
         """
         return self._tables.table(self._checked(columns), self._part(share))
 

@@ -59,8 +59,8 @@ class Pairs:
         return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """Return the (tables, cells) surplus of each pair of bins: how many more rows have this pair than under independence.
-        For a column with itself, return the number of rows in each bin.
+        """Return the (tables, cells) surplus of each pair of bins: the number of rows with this pair minus the number expected
+        under independence. For a column with itself, return the number of rows in each bin.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@ is too rare.
 
 See theory 7.1, minimum count, and theory 7.2, frequent combinations.
 
-A new projection needs a class with its settings, and a line in `PROJECTIONS`.
+To add a projection, write a class with its settings, and add a line to `PROJECTIONS`.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Projection(SpecTable):
 
     @property
     def asked_count(self) -> int:
-        """Return how often each row, or each checked part of a row, occurs at least in a projected table."""
+        """Return the smallest number of times that each row, or each checked part of a row, occurs in a projected table."""
         raise NotImplementedError
 
     @property
     def promised_count(self) -> int:
-        """Return how often each whole row of a projected table occurs at least."""
+        """Return the smallest number of times that each whole row of a projected table occurs."""
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
@@ -69,7 +69,7 @@ class Projection(SpecTable):
 
         Raises
         ------
-        RejectedRound : when the projection is not possible.
+        RejectedRound : if the projection is not possible.
         """
         raise NotImplementedError
 
@@ -133,7 +133,7 @@ class FrequentCombinations(Projection):
 
         Raises
         ------
-        RejectedRound : when no row is left, or there are more than `MOST_CHOICES` column sets to check.
+        RejectedRound : if no row is left, or if there are more than `MOST_CHOICES` column sets to check.
         """
         width = len(table.layout.sizes)
         chosen = min(self.columns, width)
@@ -220,7 +220,7 @@ class MinimumCount(Projection):
 
         Raises
         ------
-        RejectedRound : when no row can be kept (theory 7.1, minimum count).
+        RejectedRound : if no row can be kept (theory 7.1, minimum count).
         """
         if (m := self.minimum_count) == 1:
             return table
@@ -277,11 +277,11 @@ PROJECTIONS: Mapping[str, type[Projection]] = {"minimum_count": MinimumCount, "f
 
 
 def published_projection(settings: Mapping[str, Any]) -> Projection | None:
-    """Return the projection of a published configuration; None for an unknown kind.
+    """Return the projection of a published configuration, or None if its kind is unknown.
 
     Raises
     ------
-    ValidationError (a ValueError) : when the settings are invalid for this kind.
+    ValidationError (a ValueError) : if the settings are invalid for this kind.
     """
     model = PROJECTIONS.get(str(settings.get("kind", "")))
     return None if model is None else model.model_validate(settings)

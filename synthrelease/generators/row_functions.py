@@ -1,5 +1,5 @@
-"""Define bounded public functions of one row whose sums are measured. Such a function is a product of exact values and
-indicators, or one of the shares that a row adds to its group.
+"""Define the bounded public functions of a single row that are summed over all rows and measured. Such a function is a product
+of exact values and indicators, or one of the shares that a row adds to its group.
 """
 
 from __future__ import annotations

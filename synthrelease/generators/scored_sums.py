@@ -1,5 +1,5 @@
-"""Parse and evaluate sums of public scores over rows. Such a sum is measured as one number, instead of a table with many noisy
-cells.
+"""Parse formulas that give each row a public score, and sum these scores over all rows. Such a sum is measured as one number,
+instead of a table with many noisy cells.
 
 A product moment, a mean or the size of a rare bin is a sum over all rows. Each row adds a score that depends on its bins. If
 the sum is measured as one number, it has the noise of one number. If it is computed from a measured table, it has the noise of
@@ -70,7 +70,7 @@ class ScoredSum:
     Attributes
     ----------
     factors : the factors of the product.
-    limits : the limits to which each row's product is clipped; None without clipping.
+    limits : the limits to which each row's product is clipped, or None if it is not clipped.
     """
 
     factors: tuple[ScoreFactor | OwnValue, ...]
@@ -105,7 +105,7 @@ class ScoredSum:
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column of the sum.
+        """Return the public score of a row in each cell, from 0 to STEPS. The array has one axis for each column of the sum.
 
         Without exact values, the scores are whole numbers in a read-only array. With exact values, the scores are floats,
         computed from representative values, as for a row of a released table. If the layout has no representative values, each
@@ -237,7 +237,7 @@ def _steps(scored: ScoredSum, layout: Layout) -> np.ndarray:
 
 
 def read_sums(text: str) -> tuple[SumGroup, ...]:
-    """Parse all groups of sums in a formula. Raises Unexpected."""
+    """Parse all groups of sums in a formula. Raises Unexpected if the formula is not valid."""
     return tuple(SumGroup.of(term) for term in terms_of(text))
 
 

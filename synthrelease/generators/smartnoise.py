@@ -110,7 +110,7 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
     Raises
     ------
-    RejectedRound : when a clique has too many cells, or the library's tables contain NaN or no plausible cell.
+    RejectedRound : if a clique has too many cells, or if the library's tables contain NaN or no plausible cell.
     """
     from synthrelease.generators.smartnoise_library import column_names
 

@@ -23,7 +23,7 @@ class LearnedField:
     Attributes
     ----------
     field : the library's model.
-    expand : function that converts a table of some columns from the field's domain to the layout.
+    expand : a function that converts a table of some columns from the domain of the library's model to the layout.
     """
 
     field: Any

@@ -189,7 +189,8 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
 
     Raises
     ------
-    ValueError : when a round is not zero-concentrated (a selection inside a selection), or parameters are outside their range.
+    ValueError : if a round is not zero-concentrated (a selection inside a selection), or if parameters are outside their
+        range.
     """
     if one_round.constant or one_round.log_mean:
         raise ValueError("a round of a selection must be zero-concentrated")

@@ -44,7 +44,7 @@ def grid_bits(rows: int) -> int:
 
     Raises
     ------
-    ValueError : when there are more than `MOST_ROWS` rows.
+    ValueError : if there are more than `MOST_ROWS` rows.
     """
     if rows > MOST_ROWS:
         raise ValueError("there are too many rows for exact floating-point numbers")
@@ -119,7 +119,7 @@ def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction
 
     Raises
     ------
-    ValueError : when the probability is not between 0 and 1/2.
+    ValueError : if the probability is not between 0 and 1/2.
     """
     if not 0 < probability < Fraction(1, 2):
         raise ValueError("a tail probability must lie above 0 and below 1/2")

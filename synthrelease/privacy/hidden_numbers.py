@@ -24,7 +24,7 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
     Raises
     ------
-    ValueError : when a probability is below 0, or the probabilities do not add up to 1.
+    ValueError : if a probability is below 0, or if the probabilities do not add up to 1.
     """
     parts = math.lcm(*(probability.denominator for _, probability in law))
     shares = [probability * parts for _, probability in law]

@@ -440,8 +440,8 @@ def open_ledger(
 
     Raises
     ------
-    OutputError : when a file exists at `path`, or the ledger cannot be written.
-    BudgetError : for a name or a limit that cannot be used.
+    OutputError : if a file already exists at `path`, or if the ledger cannot be written.
+    BudgetError : if the name or a limit cannot be used.
     """
     account = Statement(
         dataset=line("The name of the dataset", dataset, 100),

@@ -494,7 +494,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
     Raises
     ------
-    OutputError : when a file already exists at the path, or the ledger cannot be written.
+    OutputError : if a file already exists at the path, or if the ledger cannot be written.
     """
     check_free(path)
     temporary: Path | None = None

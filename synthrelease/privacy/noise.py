@@ -382,7 +382,7 @@ def choose(
 
     Privacy
     -------
-    epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms accept a proposed candidate
+    epsilon-DP if each score changes by at most `sensitivity` between neighbours: both mechanisms accept a proposed candidate
     with probability exp(-epsilon (best score - score) / (2 sensitivity)), exactly (`privacy.noise`).
     """
     if sensitivity < 1 or epsilon <= 0 or not len(scores):

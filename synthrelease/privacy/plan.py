@@ -97,7 +97,7 @@ class Guarantee:
     Attributes
     ----------
     epsilon, delta : the privacy loss between neighbouring files.
-    neighbours, unit : texts that state which files are neighbours, and what the protected unit is.
+    neighbours, unit : sentences or phrases that say which files are neighbours, and what the protected unit is.
     invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
     unit_name : the steward's name for the unit that a record describes.
     records_per_person : largest number of records of one person in the file.
@@ -146,7 +146,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : when the charge is the curve of a selection, for which no conversion is known.
+    BudgetError : if the charge is the curve of a selection, for which no conversion is known.
     """
     name = by_library.name
     part = replace(by_library, name=f"{name}, for adding or removing a record")
@@ -312,7 +312,7 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
     Raises
     ------
-    BudgetError : when the curve is not zero-concentrated, or the charge is so small that this epsilon is 0.
+    BudgetError : if the curve is not zero-concentrated, or if the charge is so small that this epsilon is 0.
     """
     epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
     if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
@@ -329,7 +329,7 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
     Raises
     ------
-    BudgetError : when the plan needs a delta above 0 but `delta` is 0, or when it needs a delta larger than `delta`.
+    BudgetError : if the plan needs a delta above 0 but `delta` is 0, or if it needs a delta larger than `delta`.
     """
     if total.renyi is None:
         if total.delta > delta:
@@ -382,7 +382,7 @@ class RowsLeftOut:
 
     Attributes
     ----------
-    least, most : lower and upper limit for the number of excluded records.
+    least, most : the lower and upper limits for the number of excluded records.
     of : the number of records in the file.
 
     Examples
@@ -462,7 +462,7 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
 
     Raises
     ------
-    ValueError : when the sample has no records, or more records than the population.
+    ValueError : if the sample has no records, or more records than the population.
     """
     if not 0 < sampled <= population:
         raise ValueError("a simple random sample has at least one record, and at most as many as the population")
