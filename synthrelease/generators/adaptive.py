@@ -387,8 +387,8 @@ class _GrowingModel:
             expected=np.rint(self._n * shares).astype(np.int64),
             starts=starts,
             sizes=sizes,
-            weights=np.array([self._plan.tables[columns] for columns in tables], dtype=np.int64),
-            handicaps=np.array(handicaps, dtype=np.int64)[kind],
+            weights=np.array([self._plan.tables[columns] for columns in tables], dtype=object),
+            handicaps=np.array(handicaps, dtype=object)[kind],
         )
         return competing, [parts[number] for number in kind.tolist()]
 

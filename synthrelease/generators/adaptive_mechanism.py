@@ -49,8 +49,12 @@ def distances_of(tables: CompetingTables, exact: Iterable[np.ndarray]) -> np.nda
 
 
 def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
-    """Return the score of each table, from the l1 distance between its exact and expected counts."""
-    return (tables.weights * (distances - tables.handicaps)).tolist()
+    """Return the score of each table, from the l1 distance between its exact and expected counts.
+
+    Scores are Python integers, because products of 64-bit integers could overflow: weights with twelve decimals are whole
+    numbers up to 10^12. A score that overflowed could differ by 2^64 between neighbours.
+    """
+    return (tables.weights.astype(object) * (distances.astype(object) - tables.handicaps)).tolist()
 
 
 class Budgeted:

@@ -30,8 +30,9 @@ class CompetingTables:
     expected : the int64 counts that a model expects in the cells of all tables, one table after the other. Some of the
         competing tables (`some`) refer to the same array.
     starts, sizes : (tables,) the position of each table's first cell in `expected`, and the number of its cells.
-    weights : (tables,) int64 factors by which the errors of the tables count, at least 1.
-    handicaps : (tables,) int64 numbers of records that are subtracted from the errors, because a measurement adds noise.
+    weights : (tables,) whole factors by which the errors of the tables count, at least 1. They may exceed 64 bits.
+    handicaps : (tables,) whole numbers of records that are subtracted from the errors, because a measurement adds noise. They
+        may also exceed 64 bits.
     """
 
     columns: Sequence[Columns]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import ClassVar
@@ -80,6 +81,16 @@ def test_no_neighbour_moves_a_score_by_more_than_two_weights(n: int) -> None:
 def test_scores_are_weighed_distances_less_the_handicap() -> None:
     """Rows 0, 0, 5: a is (2, 1), b is (2, 0, 1)."""
     assert scores_of([0, 0, 5])[0] == [1 * (1 + 1 - 2), 3 * (2 + 1 + 0), 2 * (2 + 0 + 1 + 1 + 0 + 1 - 1)]
+
+
+@pytest.mark.parametrize(("weight", "handicap"), [(3 * 2**61, 0), (10**12, 2**63 // 10**12), (10**12, 10**25), (10**25, 1)])
+def test_scores_of_any_weight_and_handicap_do_not_overflow(weight: int, handicap: int) -> None:
+    """Weights 1 and 0.333333333333 are the whole numbers 10^12 and 333333333333. Neighbours must not differ by 2^64."""
+    questions = replace(QUESTIONS, weights=np.array([1, weight, 2]), handicaps=np.array([0, handicap, 1]))
+    for rows, distance in (([0, 0, 5], 3), ([0, 5, 5], 3), ([0, 0, 0], 5)):
+        Scores(WORLD.counts(rows), Fraction(1), SystemEntropy()).choice(questions, Fraction(1))
+        assert Scores.seen[0][1] == weight * (distance - handicap)
+        assert Scores.seen[1] == 2 * weight
 
 
 @BOTH
