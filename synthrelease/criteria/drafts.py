@@ -56,7 +56,7 @@ class FileColumn:
     of_date : whether the column was made from a date, or contains calendar years.
     weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
-    limits : the inner limits of the drafted bins of a numeric column; None for a column of categories.
+    limits : the inner limits of the drafted bins of a numeric column, or None for a column of categories.
     mean_range : for a column of numbers, a range. Clipping the values to this range hardly changes means.
     line_range : a narrower range for regressions. A few extreme values may lie outside this range and are clipped.
     spread : the standard deviation of the values within `mean_range`.
@@ -163,8 +163,8 @@ class CriterionDraft:
     seen : a string with three criterion values, all computed on the public file. The first value compares the two halves of
         the file with each other. The second value compares synthetic tables fitted with noise with the file. The third value
         compares a table of independent columns with the file.
-    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation; None if the
-        error is relative.
+    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation, or None if
+        the error is relative.
     in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
         the draft replaces no criterion.
     asks : "single columns" or "shares of single columns" if a table of independent columns can meet the criterion. "pairs" if

@@ -43,7 +43,7 @@ class PublicFacts:
     groups : the groups of bins from [groups] in the acceptance file, by column.
     criteria : the criteria of known kinds, by name.
     counts : the released table, or None if the facts are used only to write sentences.
-    raw : the plausibility rules for private rows, on the released bins; None if these rules are not needed.
+    raw : the plausibility rules for private rows, on the released bins, or None if these rules are not needed.
     linked : the columns of the members in the record of their root, or None if the specification has no [members].
     """
 

@@ -252,7 +252,8 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return the (n_left + n_right,) part of the network that each cell belongs to; -1 for cells that can get no further flow.
+    """Return the (n_left + n_right,) part of the network that each cell belongs to, or -1 for cells that can get no further
+    flow.
 
     No flow passes between connected components, so the maximum flow is the sum over components. A component is finished if it
     has no free cells on one side: it already has its maximum flow (theory 8.2, independent parts). The other components are

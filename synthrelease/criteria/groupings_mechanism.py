@@ -52,7 +52,7 @@ def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
-    """Return the (n_cells,) group of every cell of a table; -1 for a cell in no group."""
+    """Return the (n_cells,) group of every cell of a table, or -1 for a cell in no group."""
     return grouping.into[table.digits(grouping.column)]
 
 

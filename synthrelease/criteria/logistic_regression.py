@@ -217,7 +217,7 @@ class _Steps(LogisticStep):
 
 
 def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
-    """Return the maximum of the log likelihood per row; None if the rows do not determine such a maximum.
+    """Return the maximum of the log likelihood per row, or None if the rows do not determine such a maximum.
 
     Parameters
     ----------

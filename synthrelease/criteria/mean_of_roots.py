@@ -155,7 +155,7 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return the (n_bins,) value of a member in each bin of a column; NaN for the bin of missing values."""
+        """Return the (n_bins,) value of a member in each bin of a column, or NaN for the bin of missing values."""
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)

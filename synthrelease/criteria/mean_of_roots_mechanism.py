@@ -61,8 +61,8 @@ class NumbersOfRoots:
     ----------
     columns : the columns of the first, second and further members, or the single column of the root.
     number : how the values of the members are combined.
-    scores : for each column, the (n_bins,) value of a member in each released bin; NaN for missing values. With "agreement",
-        the value is the index of the bin or group.
+    scores : for each column, the (n_bins,) value of a member in each released bin, or NaN for missing values. With
+        "agreement", the value is the index of the bin or group.
     own : whether the original table uses the exact values of members, and not representative values.
     range : the limits to which a root's number is clipped.
     centre : the middle of the range, which is subtracted from the numbers.
@@ -115,8 +115,8 @@ class NumbersOfRoots:
 
         Parameters
         ----------
-        scores : for each slot, the (n_cells,) value of the member in this slot; NaN if the slot has no member or the member has
-            no value.
+        scores : for each slot, the (n_cells,) value of the member in this slot, or NaN if the slot has no member or the member
+            has no value.
         """
         present = [np.isfinite(numbers) for numbers in scores]
         if self.number == "agreement":

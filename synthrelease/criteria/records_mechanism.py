@@ -138,7 +138,7 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
     Raises
     ------
-    ValueError : when a scaled moment is NaN or above `MOST`.
+    ValueError : if a scaled moment is NaN or above `MOST`.
     """
     return rounded(real_moments(records, design), design.scales)
 

@@ -195,7 +195,7 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     Parameters
     ----------
     joint_test : the joint test of the release, or None if every criterion value is compared with its threshold.
-    sensitivity : the sensitivity of the criterion value, or a lower limit on this sensitivity; None if it is unknown.
+    sensitivity : the sensitivity of the criterion value, or a lower limit on this sensitivity, or None if it is unknown.
     """
     threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
     if not criterion.compares:

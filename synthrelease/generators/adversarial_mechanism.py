@@ -79,7 +79,7 @@ def noisy_gradient(
     ----------
     clip : largest l2 norm of a row's weighted gradient.
     rho : the budget of this sum.
-    row_weights : public weights of gradients, by the bin of the row in one column; None for equal weights.
+    row_weights : public weights of gradients, by the bin of the row in one column, or None for equal weights.
 
     Privacy
     -------

@@ -207,12 +207,12 @@ class Association:
     how : the reason why `carried` has this value, one of the strings of `How`.
     through : the separating columns: among rows that agree in these columns, the two columns are independent. `through` is
         empty for other reasons.
-    noise : for a measured table, the mean absolute noise of a cell, in rows; None if it is unknown.
-    mean_cell : the mean number of rows of a cell; None if the number of rows is unknown.
+    noise : for a measured table, the mean absolute noise of a cell, in rows, or None if it is unknown.
+    mean_cell : the mean number of rows of a cell, or None if the number of rows is unknown.
     repeats : the approximate share of an association that the rows reproduce, if all cells have equal size. The prior of the
         fit removes the rest. `repeats` is None without such a prior.
     apart : columns with rare bins whose rows are in no measured table. The rows do not carry associations of these bins.
-    strength : Cramer's V of two measured columns, from a public file or from noisy tables; None if it is unknown.
+    strength : Cramer's V of two measured columns, from a public file or from noisy tables, or None if it is unknown.
     noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
     """
 
@@ -270,9 +270,9 @@ class Associations:
     ties : the column sets that the generator's model connects, over `layout`.
     ruled : the columns of each plausibility rule for released rows.
     functions : columns that are functions of other columns in every row, as a region is a function of the municipality.
-    linked : the arrangement of members in wide records; None if rows have no members.
+    linked : the arrangement of members in wide records, or None if rows have no members.
     noise : the known noise of each count of a measured table, by the columns of the table.
-    rows : the number of rows of the tables; None if it is not yet known.
+    rows : the number of rows of the tables, or None if it is not yet known.
     apart : columns with rare bins whose rows are in no measured table.
     strengths : the known strengths of association.
     """

@@ -271,7 +271,7 @@ class MeasuringGenerator(Generator):
 
         Raises
         ------
-        RejectedRound : when no model fits the measurements.
+        RejectedRound : if no model fits the measurements.
         """
         raise NotImplementedError
 

@@ -58,7 +58,7 @@ class KeptModels:
 
         Raises
         ------
-        RejectedRound : when the fit fails; later calls with this key raise the same error.
+        RejectedRound : if the fit fails; later calls with this key raise the same error.
         """
         if key not in self._models:
             try:
@@ -128,7 +128,7 @@ MAX_RESAMPLES = 1000
 class Candidate:
     """A synthetic table over the bins of its configuration. A candidate is differentially private, and therefore public.
 
-    `measured` contains the noisy marginals from which the table was made; None if the generator measures no marginals.
+    `measured` contains the noisy marginals from which the table was made, or None if the generator measures no marginals.
     """
 
     configuration: Configuration
@@ -163,11 +163,11 @@ def make_candidate(
     shared : measurements over the configuration's bins that were made once for all rounds. If they are given, the fit spends
         nothing.
     kept_models : the stored models of these shared measurements.
-    rows : the public number of rows to sample; None for the number of rows of the private table.
+    rows : the public number of rows to sample, or None for the number of rows of the private table.
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no table, or a table that contradicts the model's own measurements.
+    RejectedRound : if the noisy model yields no table, or a table that contradicts the model's own measurements.
 
     Privacy
     -------

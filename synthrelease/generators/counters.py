@@ -34,7 +34,7 @@ class CountSoFar:
     Attributes
     ----------
     column : the position of the running count, after the columns of the rows.
-    before : the position of the preceding running count; None for the first running count.
+    before : the position of the preceding running count, or None for the first running count.
     columns : the columns of the rows on which the part depends.
     into : the bin of the running count. The axes are the bins of `before`, if any, and the bins of each of `columns`. The
         value -1 means that a rule is broken.
@@ -224,7 +224,7 @@ def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
     """Return the columns on which a part depends, the cells in which the part is certainly true, and the cells in which it may
-    be true; None if these columns have too many cells.
+    be true, or None if these columns have too many cells.
 
     Columns that make no difference among possible cells are dropped. For an absent member, no part is true.
     """

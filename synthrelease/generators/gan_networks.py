@@ -300,7 +300,7 @@ class Game:
 
         Parameters
         ----------
-        conditions : one condition for every draw; None without conditions.
+        conditions : one condition for every draw, or None without conditions.
         """
         chances, law = self.chances(conditions), np.zeros(self.layout.sizes)
         draws, columns = len(chances), [chances[:, column] for column in self.columns()]

@@ -598,7 +598,7 @@ def maximum_entropy(
     measured : the noisy tables, sums and agreements.
     structure : column sets that lie inside cliques of the model; they include the columns of all measured tables.
     plausibility : the rules, whose structural zeros are exact zeros of the model.
-    prior : a public table over the same layout, of which the marginals on the cliques are used; None for the uniform
+    prior : a public table over the same layout, of which the marginals on the cliques are used, or None for the uniform
         distribution.
     weight : the weight of the prior, as a number of records, > 0.
     exact : whether the tables are exact tables of **public** rows, which are consistent.

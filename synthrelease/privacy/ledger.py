@@ -177,9 +177,9 @@ class ChargedRun:
     ----------
     domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain;
         None if the number of rows is protected, because the domain then does not matter.
-    piece, split : the piece of the register that the release reads, and the split of the register; None for a release of all
-        rows, which is charged to every piece.
-    year : the year of the release in a multi-year plan; None for a release without such a plan.
+    piece, split : the piece of the register that the release reads, and the split of the register, or None for a release of
+        all rows, which is charged to every piece.
+    year : the year of the release in a multi-year plan, or None for a release without such a plan.
     cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
     scouts : true for a scout, false for a release.
     key : for a scout, or for a release after a scout, the column that identifies the person, or None if each row is a record.
@@ -232,10 +232,10 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when the sum would exceed a limit; when the charge is a Renyi curve; when the release does not fit a plan
-            over years, a split or a scout; or when an earlier release published its exact number of rows on another domain. In
-            these cases nothing was charged.
-        LedgerError : when the ledger is unreliable, or the charge could not be confirmed on the disk. The charge then counts as
+        BudgetError : if the sum would exceed a limit; if the charge is a Renyi curve; if the release does not fit a plan over
+            years, a split or a scout; or if an earlier release published its exact number of rows on another domain. In these
+            cases nothing was charged.
+        LedgerError : if the ledger is unreliable, or the charge could not be confirmed on the disk. The charge then counts as
             spent.
         """
         return self._written(lambda statement: self._charged(statement, charge, purpose, run))
@@ -300,7 +300,7 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when the ledger already has a plan or another entry, or the plan exceeds a limit. Nothing was written.
+        BudgetError : if the ledger already has a plan or another entry, or the plan exceeds a limit. Nothing was written.
         LedgerError : when the ledger is unreliable, or the entry could not be confirmed on the disk.
         """
 

@@ -123,7 +123,7 @@ NONE = Notes()
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
-    """Return the first value that is not None; None if all values are None."""
+    """Return the first value that is not None, or None if all values are None."""
     return next((value for value in values if value is not None), None)
 
 

@@ -230,14 +230,14 @@ class Plan:
         once, per_round, after : as in `Plan`.
         rule : the rule by which rounds are repeated.
         delta : the delta of the whole release; 0 for pure differential privacy.
-        partition : how rows are divided at random between generator and criteria; None if they are not divided.
+        partition : how rows are divided at random between generator and criteria, or None if they are not divided.
         sharing : names of charges after the rounds that pay for one common noise vector. If the plan has a curve, these charges
             count as one mechanism.
-        cap : the cap on scout and release together; None without a scout.
+        cap : the cap on scout and release together, or None without a scout.
 
         Raises
         ------
-        BudgetError : when two charges have the same name, or when the composition has no guarantee.
+        BudgetError : if two charges have the same name, or if the composition has no guarantee.
         """
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):

@@ -93,7 +93,7 @@ def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = Non
     Parameters
     ----------
     random_bits : function that returns a given number of independent fair bits, as an integer.
-    word : the first `step` bits if they were already read; None if no bits were read.
+    word : the first `step` bits if they were already read, or None if no bits were read.
     step : number of bits that are read at once.
 
     Notes
@@ -154,7 +154,7 @@ class Table:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """(2^16,) int16, the value of X if U begins with these 16 bits; -1 if more bits are needed."""
+        """(2^16,) int16, the value of X if U begins with these 16 bits, or -1 if more bits are needed."""
         begins = self._begins
         # the number of floors below all words that begin with these bits
         first = np.repeat(np.arange(len(begins) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
@@ -314,7 +314,7 @@ class Scale:
 
         Raises
         ------
-        ValueError : when the scale is above `LARGEST_SCALE`.
+        ValueError : if the scale is above `LARGEST_SCALE`.
         """
         if not scale <= LARGEST_SCALE:
             raise ValueError("the noise scale is too large for rounded Gaussian noise")

@@ -240,7 +240,7 @@ class FiniteLaw:
 
         Raises
         ------
-        BudgetError : when the epsilon of a round is above 300, because the rounding errors are not bounded there.
+        BudgetError : if the epsilon of a round is above 300, because the rounding errors are not bounded there.
         """
         from synthrelease.privacy.law_prices import LARGEST_EPSILON, largest_log_ratio
 
@@ -287,7 +287,7 @@ class SelectionRule:
     Attributes
     ----------
     stop_probability : gamma. Without a shape, it is the probability, from 0 to 1, that the search ends after a rejected round.
-    shape : eta of a truncated negative binomial number of rounds; None for a stop coin.
+    shape : eta of a truncated negative binomial number of rounds, or None for a stop coin.
     rounds : the distribution of a hidden number of rounds with finitely many values. The other two attributes are then ignored.
     """
 
@@ -297,11 +297,11 @@ class SelectionRule:
 
     @property
     def law(self) -> StopCoin | NegativeBinomial | FiniteLaw | None:
-        """Return the distribution of the hidden number of rounds; None if rounds are repeated until a round is accepted.
+        """Return the distribution of the hidden number of rounds, or None if rounds are repeated until a round is accepted.
 
         Raises
         ------
-        BudgetError : when parameters are outside their range.
+        BudgetError : if parameters are outside their range.
         """
         if self.rounds is not None:
             return self.rounds
@@ -338,7 +338,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
     Raises
     ------
-    BudgetError : when the rule gives no guarantee for these rounds.
+    BudgetError : if the rule gives no guarantee for these rounds.
     """
     rule = rule or SelectionRule()
     law = rule.law

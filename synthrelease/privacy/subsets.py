@@ -125,7 +125,7 @@ class PartitionRule:
 
         Raises
         ------
-        InputError : when there are fewer than two rows.
+        InputError : if there are fewer than two rows.
         """
         if n < 2:
             raise InputError(f"The rows cannot be divided into two pieces, because there are fewer than 2 rows ({n}).")
