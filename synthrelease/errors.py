@@ -49,7 +49,7 @@ def mistake(text: str, found: str | None = None) -> str:
     >>> mistake("a number of at least 0", "-1")
     'expected a number of at least 0, found -1'
     """
-    return cut(text, 1200).rstrip(".") if found is None else f"expected {cut(text)}, found {cut(found)}"
+    return cut(text.rstrip("."), 1200) if found is None else f"expected {cut(text)}, found {cut(found)}"
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,16 @@ class Problem:
     suggestion: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}: {cut(self.path, 200) or '(top level)'}: {self.message}.{_meant(self.suggestion)}"
+        return f"{self.file}: {cut(self.path, 200) or '(top level)'}: {_ended(self.message)}{_meant(self.suggestion)}"
 
     @property
     def sentence(self) -> str:
         """Return the message as a sentence, without the file and the path."""
-        return f"{self.message[0].upper()}{self.message[1:]}."
+        return _ended(f"{self.message[0].upper()}{self.message[1:]}")
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
 
 
 def _meant(suggestion: str | None) -> str:

@@ -67,7 +67,8 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
     elif column.kind == "category":
         fault = f"values other than the categories {listing(column.values)}"
     elif kind == OUTSIDE and column.bounds is not None:
-        fault = "values outside the public bounds {:.15g} to {:.15g}".format(*column.bounds)
+        values = "differences" if column.minus else "values"
+        fault = "{} outside the public bounds {:.15g} to {:.15g}".format(values, *column.bounds)
     elif column.dates is not None:
         examples = dict.fromkeys(dates.example for dates in (column.dates, column.minus_dates) if dates is not None)
         fault = f"values that are not dates such as {' and '.join(examples)}"

@@ -166,7 +166,7 @@ def read_public(
     if rows.unread:
         raise InputError("\n  ".join([f"{path}: The public file does not fit the specification.", *rows.unread]) + f"\n{MEND}")
     if not rows.kept.total:
-        raise InputError(f"{path}: No row of the file follows the plausibility rules.")
+        raise InputError(f"{path}: The rules, or missing values and outside values, exclude every row of the file.")
     return rows.kept
 
 

@@ -490,4 +490,4 @@ def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> Release
         pass
     if kind == "json_invalid":
         raise Unexpected(f"The file is not valid JSON ({message.removeprefix('invalid json: ')})")
-    raise Unexpected(f"`synthrelease release` did not write this file ({message})", place=path)
+    raise Unexpected(f"The content is not as `synthrelease release` writes it ({message})", place=path)

@@ -313,7 +313,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         path, message = dotted(first["loc"]), first["msg"].lower()
-    raise Unexpected(f"`synthrelease release` did not write these measurements ({message})", place=path)
+    raise Unexpected(f"The measurements are not as `synthrelease release` writes them ({message})", place=path)
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:

@@ -22,7 +22,10 @@ LABEL = (
     "the start, or after , ; | or quotes)"
 )
 """The requirements for a label, as text for error messages."""
-NO_NAME = "{!r} cannot be the name of a column. Use letters, digits and underscores, and no word of a rule such as 'and'"
+NO_NAME = (
+    "{!r} cannot be the name of a column. Use letters, digits and underscores, no digit at the start, and no word of a rule "
+    "such as 'and'"
+)
 
 
 def is_label(text: str) -> bool:

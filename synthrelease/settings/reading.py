@@ -126,7 +126,7 @@ def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, cells
     except csv.Error:
         place = f"line {reader.line_num}"
-        raise Unexpected("The line is not valid CSV. Use commas, and close all quotes", place=place) from None
+        raise Unexpected(f"The file is not valid CSV at {place}. Use commas, and close all quotes", place=place) from None
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

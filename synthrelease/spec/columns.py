@@ -66,7 +66,7 @@ def _categories(table: ColumnTable) -> _AtomicBins:
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
     labels, values = tuple(texts), dict[str, int]()
-    _require(texts, "categories", "The list of categories is empty")
+    _require(texts, "categories", "The column has no categories. List at least one")
     _require(len(labels) <= MAX_BINS, "categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
     _require(len(labels) == len(listed), "categories", "different categories", f"{_commonest(listed)!r} twice")
     readable("categories", labels)

@@ -92,7 +92,9 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     alternatives = release.transformations.get(table.column, list(lowest.alternatives))
     if len(alternatives) != 1 or alternatives[0] in table.levels:
         advice = "Choose one alternative for the smallest areas, such as ['codes']. Larger areas have separate columns"
-        problems.add(f"transformations.{table.column}", f"{advice}. The alternatives are {listing(alternatives)}")
+        problems.add(
+            f"transformations.{table.column}", f"{advice}. The chosen alternatives are {listing(alternatives) or 'none'}"
+        )
     for upper, lower in pairwise(table.levels):
         homes = {code: name for name, codes in groups[upper].items() for code in codes}
         for name, codes in groups[lower].items():

@@ -368,7 +368,7 @@ def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
         if isinstance(table, dict) and isinstance(table.get("codes"), str)
     ]
     if listed:
-        message = "A published specification has no such setting: it cannot name another file"
+        message = "A published specification cannot have this setting: it is not fixed before the run, or names another file"
         raise SpecError([Problem(NAME, path, message) for path in listed])
     shortlist, criteria = tables.pop("shortlist", None), tables.pop("acceptance", {})
     del tables["specification"]

@@ -142,6 +142,7 @@ def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFil
         problems.add(f"{path}.role", "Delete `role`: a release has no weights for members")
     if isinstance(column.codes, str):
         problems.add(f"{path}.codes", "Write a table of codes, not the name of a file")
+        return
     for field in ("missing", "outside"):
         if (getattr(column, field) or getattr(release.input, field)) == "error":
             why = "because a refused file would reveal a fact about a member that no epsilon covers"

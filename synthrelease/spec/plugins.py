@@ -148,7 +148,7 @@ def _digest(installed: Distribution) -> str:
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():
-            raise Unexpected(f"The file {name} of the package is missing")
+            raise Unexpected(f"The file {name} of the package {installed.name} is missing")
         whole.update(f"{file_digest(path)}  {name}\n".encode())
     return whole.hexdigest()
 

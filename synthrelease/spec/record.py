@@ -87,10 +87,10 @@ def check_stated(
         return
     rule = division(release)
     if rule is not None and rows.stated < 2:
-        problems.add("input.rows", f"[partition] divides the rows, so there must be at least 2. There are {rows.stated}")
+        problems.add("input.rows", f"[partition] divides the rows, so there must be at least 2, not {rows.stated}")
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
-        actual = str(rows.stated) if rule is None else f"{rows.stated}, of which the criteria use {released}"
-        fault = f"The number of rows is {actual}. It must be at least {promised}"
+        of_all = "" if rule is None else f" that the criteria use, of {rows.stated} in all,"
+        fault = f"The number of rows{of_all} is {released}. It must be at least {promised}"
         problems.add("input.rows", f"{fault}, the promised minimum count of each released row")
 
 

@@ -121,7 +121,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
         problems.add("design.weight_column", f"{fault}. Otherwise, set weight_column = false")
     dealt = [name for name, column in release.columns.items() if column.role == "cluster_group"]
     if (table.groups or "") not in (dealt or [""]):
-        fault = f"The groups must be the column with role = 'cluster_group' ({listing(dealt)}), not {table.groups!r}"
+        fault = f"The groups must be the column with role = 'cluster_group' ({listing(dealt)}), not {table.groups or 'none'}"
         fault = fault if dealt else f"{table.groups!r} is not a column with role = 'cluster_group'"
         problems.add("design.groups", fault)
     for column in schema.columns:

@@ -101,8 +101,8 @@ class VerdictTable(SpecTable):
                 f"The rehearsal lost the association of {so_many(len(lost), 'pair')} of columns that no criterion tests and no "
                 f"table measures. Add {'these pairs' if several else 'this pair'} to `tables` of [[generators]] or of a "
                 f"criterion, and rehearse again. To release without {'these associations' if several else 'this association'}, "
-                f"write [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}] in {acceptance}, as `rehearse "
-                "--accept-lost` and the desk do"
+                f"use `rehearse --accept-lost` or the desk, or write in {acceptance}: [not_promised] pairs = "
+                f"[{', '.join(_toml(pair) for pair in lost)}]"
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ def prior_digest(name: str, path: Path) -> str:
 # Checks of rare bins and scores of bins: they must have one meaning in every round, and there must be rows that can have them.
 
 _TIED = (
-    "The rules decide the rare bins {} from other columns. It must be possible to move a row of another bin into each rare "
+    "The rules connect the rare bins {} with other columns. It must be possible to move a row of another bin into each rare "
     "bin, without a change in the other columns"
 )
 
@@ -395,7 +395,7 @@ def _expand(
         problems.add(f"{path}.{empty[0]}", "The list is empty. Write at least one value")
         return
     if len(combinations) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
-        problems.add(path, f"The table has more than {MAX_CONFIGURATIONS} combinations of values")
+        problems.add(path, f"There are more than {MAX_CONFIGURATIONS} combinations of values")
         return
     seen: set[tuple[str, str]] = set()
     repeated = False

@@ -185,7 +185,8 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
     intervals = parse_bins(bins, whole_numbers=whole)
     low, high = column.bounds or (-math.inf, math.inf)
     if len(intervals) != len(bins) or intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
-        raise Unexpected(f"The totals of {listing(labels)} do not cover {column.name!r} from {low:g} to {high:g}")
+        needed = f"Each total must be for one bin, and the bins must cover {column.name!r} from {low:g} to {high:g}"
+        raise Unexpected(f"{needed}: {listing(labels)}")
     for interval in intervals[1:]:
         if interval.lower not in column.edges:
             raise Unexpected(f"{interval.label!r} does not consist of whole bins of {column.name!r}: {listing(nearest.labels)}")

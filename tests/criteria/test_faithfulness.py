@@ -200,7 +200,10 @@ def test_every_column_is_named_and_some_are_compared() -> None:
     assert "Every column must be in exact, within_one_bin or ignored. Add 'b', 'c'" in mistake.text
     assert [*criterion("faithfulness", exact=["a"], ignored=["b", "c"]).mistakes(world.setting(), {})] == []
     (mistake,) = criterion("faithfulness", ignored=["a", "b", "c"]).mistakes(world.setting(), {})
-    assert (mistake.field, mistake.found) == ("exact", "none")
+    assert (mistake.field, mistake.text) == (
+        "exact",
+        "All columns are ignored. Name at least one column in exact or within_one_bin",
+    )
     assert "at least one column" in mistake.expected
 
 

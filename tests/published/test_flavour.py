@@ -126,5 +126,5 @@ def test_verify_finds_a_flavour_that_does_not_follow(message: str) -> None:
 def test_a_document_without_the_flavour_is_refused() -> None:
     tables = json.loads(rich_bundle()["release.json"])
     del tables["flavour"]
-    with pytest.raises(Unexpected, match="flavour: `synthrelease release` did not write this file"):
+    with pytest.raises(Unexpected, match="flavour: The content is not as `synthrelease release` writes it"):
         read_leniently(json.dumps(tables))

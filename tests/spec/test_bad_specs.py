@@ -68,7 +68,7 @@ def test_too_many_combinations_in_one_table_are_refused_before_they_are_made(spe
     splits = [f"0.{i:03d}" for i in range(1, 102)]
     change(specification / "release.toml", "theta = [4, 8]", f"theta = {list(range(1, 1001))}")
     change(specification / "release.toml", "epsilon_split = 0.1", f"epsilon_split = [{', '.join(splits)}]")
-    assert message_for(specification) == "release.toml: generators[0]: The table has more than 100000 combinations of values."
+    assert message_for(specification) == "release.toml: generators[0]: There are more than 100000 combinations of values."
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
         ("sex,total\nmale,40\nmale,60\n", "totals.csv repeats the group male"),
         ("sex,total\n", "totals.csv contains no totals"),
         ("sex,total\nmale,0\nfemale,0\n", "All totals are 0. At least one total must be above 0"),
-        ('sex,total\n"male,40\n', "The line is not valid CSV. Use commas, and close all quotes"),
+        ('sex,total\n"male,40\n', "The file is not valid CSV at line 2. Use commas, and close all quotes"),
     ],
 )
 def test_mistakes_in_a_file_of_totals_are_told(content: str, says: str, tmp_path: Path) -> None:
@@ -136,7 +136,10 @@ def test_a_file_of_totals_has_the_name_of_one(tmp_path: Path) -> None:
         (margin('["sex", "sex"]', "{ male = 1, female = 2 }"), "A column is named twice: 'sex', 'sex'"),
         (margin('["sex"]', "{ male = 1, female = 2 }") * 2, "An earlier margin has the same columns: 'sex'"),
         (margin('["sex"]', "{ male = true, female = 2 }"), "The total for 'male' must be a finite number of at least 0"),
-        (margin('["age"]', '{ "15..74" = 3 }'), "The totals of '15..74' do not cover 'age' from 15 to 74"),
+        (
+            margin('["age"]', '{ "15..74" = 3 }'),
+            "Each total must be for one bin, and the bins must cover 'age' from 15 to 74: '15..74'",
+        ),
     ],
 )
 def test_totals_of_another_shape_are_told(calibration: str, says: str, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
         release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
     except (Unexpected, ValidationError):
-        problems.append(f"{NAME}: `synthrelease release` did not write this specification")
+        problems.append(f"{NAME}: the specification is not as `synthrelease release` writes it")
     else:
         problems += _problems(document, release, acceptance, tables)
     groups = " ".join(digest[start : start + 16] for start in range(0, 64, 16))

@@ -87,9 +87,9 @@ EDITS: list[tuple[Edit, str]] = [
     (lambda found: found["sums"][0]["released"][0].reverse(), "another label"),
     (lambda found: found["sums"][0]["released"][0].__setitem__(0, 99), "must name a released bin for every measured bin"),
     (lambda found: found["sums"][0]["labels"][0].pop(), "one for each cell"),
-    (lambda found: found["sums"][0].update(value=0.5), "did not write these measurements"),
-    (lambda found: found["sums"][0].update(noise="none"), "did not write these measurements"),
-    (lambda found: found["sums"][0].update(extra=1), "did not write these measurements"),
+    (lambda found: found["sums"][0].update(value=0.5), "The measurements are not as `synthrelease release` writes them"),
+    (lambda found: found["sums"][0].update(noise="none"), "The measurements are not as `synthrelease release` writes them"),
+    (lambda found: found["sums"][0].update(extra=1), "The measurements are not as `synthrelease release` writes them"),
 ]
 
 

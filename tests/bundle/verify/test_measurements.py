@@ -55,8 +55,8 @@ EDITS: list[tuple[Edit, str]] = [
     (lambda found: found["tables"][0]["counts"].__setitem__(0, 0.5), "The counts must be whole numbers, one for each cell"),
     (lambda found: found["tables"][0]["released"][0].reverse(), "another label"),
     (lambda found: found["tables"][0]["released"][0].__setitem__(0, 99), "must name a released bin for every measured bin"),
-    (lambda found: found["tables"][0].update(extra=1), "did not write these measurements"),
-    (lambda found: found["tables"][0].update(noise="none"), "did not write these measurements"),
+    (lambda found: found["tables"][0].update(extra=1), "The measurements are not as `synthrelease release` writes them"),
+    (lambda found: found["tables"][0].update(noise="none"), "The measurements are not as `synthrelease release` writes them"),
     (lambda found: found.update(format=2), "This version reads format 1, and the file has format 2"),
 ]
 
@@ -80,10 +80,12 @@ def test_bounds_use_what_is_published(folder: Path, tmp_path: Path) -> None:
     without = json.loads((folder / "measurements.json").read_text())
     del without["tables"][0]["released"]
     (tmp_path / "copy" / "measurements.json").write_text(json.dumps(without))
-    with pytest.raises(InputError, match=r"tables\[0\]\.released: `synthrelease release` did not write these measurements"):
+    with pytest.raises(
+        InputError, match=r"tables\[0\]\.released: The measurements are not as `synthrelease release` writes them"
+    ):
         load(tmp_path / "copy")
     (tmp_path / "copy" / "measurements.json").unlink()
     assert load(tmp_path / "copy").measurements is None
     (tmp_path / "copy" / "measurements.json").write_text("{}")
-    with pytest.raises(InputError, match="`synthrelease release` did not write these measurements"):
+    with pytest.raises(InputError, match="The measurements are not as `synthrelease release` writes them"):
         load(tmp_path / "copy")
