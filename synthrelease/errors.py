@@ -34,7 +34,8 @@ MAX_PROBLEMS = 30
 
 
 def mistake(text: str, found: str | None = None) -> str:
-    """Return an error message without a full stop at the end. Long texts are cut.
+    """Return an error message without a full stop at the end. Long texts are cut, in the middle if there is no `found`: such
+    a text may begin with a long value and end with the reason.
 
     Parameters
     ----------
@@ -49,7 +50,10 @@ def mistake(text: str, found: str | None = None) -> str:
     >>> mistake("a number of at least 0", "-1")
     'expected a number of at least 0, found -1'
     """
-    return cut(text.rstrip("."), 1200) if found is None else f"expected {cut(text)}, found {cut(found)}"
+    if found is not None:
+        return f"expected {cut(text)}, found {cut(found)}"
+    text = text.rstrip(".")
+    return text if len(text) <= 1200 else cut(text) + text[-600:]
 
 
 @dataclass(frozen=True)

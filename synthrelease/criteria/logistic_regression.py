@@ -139,7 +139,7 @@ class LogisticRegression(Criterion):
         labels_of_values = target.labels[: target.present]
         if not set(self.positive) < set(labels_of_values):
             problem = f"Name some of the values of {self.target!r}, but not all: {listing(labels_of_values)}"
-            return [Mistake("positive", f"{problem}. At present, {listing(self.positive)} is named")]
+            return [Mistake("positive", f"{problem}. `positive` names {listing(self.positive)}")]
         return []
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:

@@ -128,7 +128,7 @@ class NegativeBinomial:
     def __post_init__(self) -> None:
         if not (0 < self.stop_probability < 1 and self.shape > -1):
             raise Unexpected(
-                "The stop probability must lie between 0 and 1, and the shape above -1. The stop probability is "
+                "The stop probability must be above 0 and below 1, and the shape above -1. The stop probability is "
                 f"{float(self.stop_probability):g}, and the shape is {float(self.shape):g}"
             )
 

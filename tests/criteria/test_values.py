@@ -343,7 +343,7 @@ def test_a_marginal_criterion_that_would_take_hours_is_a_mistake(columns: int, l
         name="all", kind="absolute_marginal_error", threshold=0.1, epsilon=Fraction(1), largest=largest
     )
     (mistake,) = criterion.mistakes(world.setting(criterion), {})
-    assert (mistake.field, mistake.found) == ("largest", f"{tables} tables")
+    assert (mistake.field, f" {tables:,} tables" in mistake.text) == ("largest", True)
     for fine in (2, None):  # where nothing is said, three columns beyond eight
         assert [*criterion.model_copy(update={"largest": fine}).mistakes(world.setting(criterion), {})] == []
 
@@ -369,10 +369,10 @@ def test_face_privacy_over_too_many_choices_is_a_mistake() -> None:
     setting = World({f"c{number}": 1 for number in range(60)}).setting()
     judged = criterion("face_privacy", minimum_count=2, columns=5, threshold=0, epsilon=0)
     (mistake,) = judged.mistakes(setting, {})
-    assert (mistake.field, mistake.found) == ("columns", "5461512 tables")
+    assert (mistake.field, "5,461,512 tables" in mistake.text) == ("columns", True)
     assert [*judged.model_copy(update={"columns": 2}).mistakes(setting, {})] == []
     (mistake,) = judged.model_copy(update={"columns": 61}).mistakes(setting, {})
-    assert mistake.found == "61"
+    assert mistake.text.startswith("`columns` is 61, but the release has only 60 columns")
     assert (judged.promised_count, judged.model_copy(update={"columns": None}).promised_count) == (1, 2)
 
 

@@ -632,8 +632,8 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
         return InputError(f"{file.name}: a draft needs at least two columns that can be released. The file has fewer.")
     if all(problem.path.startswith("criteria") for problem in problems):
         return InputError(
-            f"{file.name}: the file is too small to draft a criterion ({so_many(file.n_rows, 'row')}). Use a public file with "
-            "more rows, or with columns that have fewer different values."
+            f"{file.name}: no criterion could be drafted from {so_many(file.n_rows, 'row')}. Use a public file with more rows, "
+            "or with columns that have fewer different values."
         )
     return InputError(f"{file.name}: the draft would not be valid. {reasons} Leave out the columns that this message names.")
 

@@ -882,7 +882,8 @@ def criterion_edits(
     names = list(dict.fromkeys(name for name in columns if name))
     unknown = [name for name in names if name not in spec.schema.by_name]
     if kind not in ASKED_FOR or unknown or not names:
-        raise ValueError(f"Choose a kind of criterion and columns of the release, not {', '.join(unknown) or 'nothing'}.")
+        wrong = f", not {listing(unknown)}" if unknown else ""
+        raise ValueError(f"Choose a kind of criterion and columns of the release{wrong}.")
     settings = _settings(spec, kind, [spec.schema[name] for name in names], value)
     lines = {key: toml(text) for key, text in {"name": _name(spec, kind, names), "kind": kind, **settings}.items()}
     lines |= {"threshold": threshold, "epsilon": epsilon} | ({"reason": toml(reason)} if reason else {})

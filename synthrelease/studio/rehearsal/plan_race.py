@@ -202,7 +202,9 @@ class Kept:
     def words(self) -> str:
         """Return a sentence with the share, which is the same in `init`, the plan, the card and release.json."""
         if self.share is None:
-            few = "The public file has too few rows to estimate how much of the associations a release preserves."
+            drawn = f"The trials used {self.drawn:,} rows drawn at random from the public file, which are"
+            few = f"{drawn if self.drawn else 'The public file has'} too few rows to estimate how much of the associations a "
+            few += "release preserves."
             worse = f" The fits are {self.excess:.0%} farther from the other half than independent columns."
             worse *= self.excess > 0.01
             return f"{few}{worse} {self._lost_in_words}" if self.lost else few + worse

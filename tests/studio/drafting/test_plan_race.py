@@ -290,6 +290,7 @@ def test_what_fits_lost_is_said_also_without_a_share() -> None:
     few = "The public file has too few rows to estimate how much of the associations a release preserves."
     pair = Pair(columns=("a", "b"), distance=0.1, largest_cell=0.1, cramers_v=0.5, beyond_chance=1)
     assert replace(kept(0.6), share=None).words == few
+    assert "used 20,000 rows drawn at random" in replace(kept(0.6), share=None, drawn=20_000).words
     assert replace(kept(0.6), share=None, lost=(pair,)).words.startswith(f"{few} The fits lost ")
 
 

@@ -255,5 +255,5 @@ def test_a_line_break_in_a_name_is_called_that(tmp_path: Path) -> None:
 def test_two_rows_are_too_few_for_criteria(tmp_path: Path) -> None:
     path = tmp_path / "public.csv"
     path.write_text("a,b\n1,2\n2,1\n")
-    with pytest.raises(InputError, match=r"too small to draft a criterion \(2 rows\)\. Use a public file with more rows"):
+    with pytest.raises(InputError, match=r"no criterion could be drafted from 2 rows\. Use a public file with more rows"):
         write_draft("tiny", path, tmp_path)
