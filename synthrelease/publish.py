@@ -121,8 +121,8 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Two temporary files that reserve the name of the output folder and the name of the archive until the release is written.
-    The second file is None if no archive is requested.
+    """Temporary files that reserve the name of the output folder and, if an archive is requested, the name of the archive until
+    the release is written. The second file is None if no archive is requested.
     """
 
     folder: Path

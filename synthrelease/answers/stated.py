@@ -115,8 +115,8 @@ def possible_width(statistic: str, tables: PublishedTables, question: Question) 
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the bins without a lower or an upper limit. If a column has public bounds, its first and last bin
-    end at these bounds.
+    """Return the labels of the bins without a lower or an upper limit. If the column has public bounds, the values in an open
+    bin end at the public bound.
     """
     if column.kind == "category":
         return ()

@@ -120,7 +120,7 @@ def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Add the estimates to a document. If they cannot be computed, return the document unchanged.
+    """Add the estimates to a document. If they cannot be computed, return the document without estimates.
 
     The estimates are computed from public values, after the budget is spent. So an error in this computation must not stop the
     release.

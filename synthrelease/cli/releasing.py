@@ -513,7 +513,9 @@ File = tuple[str, str | None]
 
 
 def _survey(folder: Path) -> tuple[File, File]:
-    """Simulate a confidential survey of this year and a public survey of last year. Return both files, the public one first."""
+    """Simulate a confidential survey of this year. Return the public survey of last year, which comes with the program, and the
+    confidential survey.
+    """
     from synthrelease.resources import resource
 
     survey, script = folder / "survey.csv.gz", _script("labour")

@@ -34,9 +34,9 @@ class Layout:
     """The public shape of a table of counts: the names of its columns, and the number of bins of each column. There may be any
     number of columns.
 
-    Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. If the position of every
-    cell in this order fits into 64 bits (`has_codes`), this position is the code of the cell. Otherwise a cell is identified by
-    a few `words`. Each word is a group of neighbouring columns that has a code of its own.
+    Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. If there are at most 2^62
+    cells (`has_codes`), the position of a cell in this order is its code. Otherwise a cell is identified by a few `words`. Each
+    word is a group of neighbouring columns that has a code of its own.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class Layout:
 
     @cached_property
     def words(self) -> tuple[Columns, ...]:
-        """Divide the columns into words: groups of neighbouring columns, each as large as a 64-bit code allows. A layout with
-        codes has a single word.
+        """Divide the columns into words: groups of neighbouring columns, each with as many columns as possible, but at most
+        2^62 combinations of bins. A layout with codes has a single word.
         """
         return self.words_within(CODED_CELLS)
 

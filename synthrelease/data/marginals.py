@@ -1,5 +1,5 @@
-"""Compute marginals of a table, or of the difference between two tables. Each marginal is summed from the smallest stored table
-that contains its columns.
+"""Compute marginals of a table, or of the difference between two tables. Each marginal is summed from the whole table, or from
+a stored marginal that contains its columns if this is less work.
 """
 
 from __future__ import annotations

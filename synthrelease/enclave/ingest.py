@@ -95,7 +95,8 @@ class Fit:
     unread, many : messages for the steward. They state exact facts about the file. `unread` names columns with texts that are
         not a number or not a date. `many` names columns in which more than one row in ten has no fitting value. `many` also
         reports members without a root, and keys that are or may be written in two ways.
-    fits : whether, in each column, at most one row in ten has no fitting value.
+    fits : whether, in each column and for each reason (missing, outside, not a number or date), at most one row in ten has no
+        fitting value.
     """
 
     n_file: int

@@ -115,7 +115,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     Parameters
     ----------
     columns : the columns with their bounds, which are the limits of values by default.
-    limits : the limits of values that the question states, by column.
+    limits : the limits of values that the configuration states for the question, by column.
 
     Raises
     ------

@@ -345,7 +345,7 @@ def slots_of(shape: TableShape) -> list[list[int]]:
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Read the file of roots and the file of members together. Yield batches in which each row contains a root with all its
+    """Read the file of roots and the file of members together. Yield one batch, in which each row contains a root with all its
     members.
 
     Raises

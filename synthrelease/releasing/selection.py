@@ -241,8 +241,8 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round, and return a `Verdict` for every failure instead of raising an error. So the failure of a round that runs in
-    advance does not end the loop.
+    """Run a round, and return a result with a `Verdict` for every failure instead of raising an error. Only a BudgetError is
+    raised. So the failure of a round that runs in advance does not end the loop.
 
     The verdict is FAILED if code that reads private counts failed, or if there was too little memory, because private counts
     need memory. A `RejectedRound` is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and

@@ -147,9 +147,9 @@ def number_bins(
 ) -> ScoutedBins:
     """Return the bins of a numeric column.
 
-    A bin has round limits and about an eighth of the rows. If most rows have a 0 or no number, a bin has about a fifth of the
-    rows with other numbers. The outermost bins have fewer rows. If 0 is frequent, it has a bin of its own; so do codes such as
-    9999. A bin begins at each of the `limits` in the codebook.
+    A bin has round limits and about an eighth of the rows. If a fifth of the rows with a number other than a frequent 0 is less
+    than that, a bin has about this fifth, but at least 4% of all rows. The outermost bins have fewer rows. If 0 is frequent, it
+    has a bin of its own; so do codes such as 9999. A bin begins at each of the `limits` in the codebook.
 
     Parameters
     ----------

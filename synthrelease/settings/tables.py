@@ -358,8 +358,9 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results about persons that the card shows. These are the result for the column with the largest
-        difference, and the results for guesses of whole rows."""
+        """Return the results about persons that the card shows. These are the result for the column whose interval `difference`
+        has the largest lower end, and the results for guesses of whole rows.
+        """
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 

@@ -70,8 +70,8 @@ def folder_files(path: Path) -> list[Path]:
 
     Raises
     ------
-    InputError : if the folder contains no Parquet or CSV file, or if it contains any other file. Otherwise the rows of the
-        other files could be missed without notice.
+    InputError : if the folder contains no Parquet or CSV file, or if it contains anything else, such as another file or a
+        folder. Otherwise the rows in it could be missed without notice.
     """
     if not path.is_dir():
         return [path]

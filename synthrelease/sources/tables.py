@@ -1,8 +1,8 @@
 """Connect to databases, find the requested table, and check the declared types of its columns. No row is read.
 
 If the requested table does not exist, a message lists the names of the tables in the database. These names reveal nothing about
-rows: an administrator chose them, and the user who runs the command is allowed to list them. Messages of database libraries are
-never shown, because they may contain the URI with its password.
+rows: an administrator chose them, they exist even if every table is empty, and the user who runs the command is allowed to list
+them. Messages of database libraries are never shown, because they may contain the URI with its password.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 digest.
 
 The text contains all settings of the configuration and the acceptance file, including inherited settings and the content of
-codelists. In rules, the names of levels are replaced by the labels of their groups. The text also contains the shortlist from
-which rounds draw configurations, and the public tables from which generators start. Each public table is represented by the
-digest of its content, never by a path. The text does not contain comments or the tables that are listed in `WORDS`. It contains
-only settings that are written in the files, and no defaults. A new setting of the program therefore does not change the digest
-of older files. The text is public and contains nothing about the private file.
+codelists. In rules, comparisons of a level are replaced by lists of the released categories in the named groups. The text also
+contains the shortlist from which rounds draw configurations, and the public tables from which generators start. Each public
+table is represented by the digest of its content, never by a path. The text does not contain comments or the tables that are
+listed in `WORDS`. It contains only settings that are written in the files, and no defaults. A new setting of the program
+therefore does not change the digest of older files. The text is public and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
 
     Parameters
     ----------
-    release : the configuration. It must contain the content of its codelists, and rules with the labels of groups instead of
-        levels.
+    release : the configuration. It must contain the content of its codelists, and rules with the released categories of groups
+        instead of levels.
     priors : the public tables, by their names in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)

@@ -175,8 +175,9 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the columns and rules that optional tables add. In rules, levels are replaced by the
-        labels of their groups."""
+        """Return the configuration without the columns and rules that optional tables add. In rules, comparisons of a level are
+        replaced by lists of the released categories in the named groups.
+        """
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 

@@ -54,8 +54,10 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return the rule that determines the number of rows. The number is stated in the configuration, exact or counted with
-    noise. If no row can be excluded, it is the number of rows of the file."""
+    """Return the rule that determines the number of rows. If the configuration states the number, this number is used.
+    Otherwise it is the number of rows of the file if all rows are certainly used, and if not, the exact number of used rows or
+    a noisy count.
+    """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
     if isinstance(setting, int):
@@ -140,7 +142,8 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Replace the levels in a rule by the labels of their groups. A rule without levels is returned unchanged.
+    """Replace each comparison of a level in a rule by a comparison of the column with the released categories in the named
+    groups. A rule without levels is returned unchanged.
 
     Raises
     ------
@@ -333,8 +336,8 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return the parsed rules, and the tables of the rules with the labels of groups instead of levels. With each parsed rule,
-    there are the kinds of rows to which it applies.
+    """Return the parsed rules, and the tables of the rules with the released categories of groups instead of levels. With each
+    parsed rule, there are the kinds of rows to which it applies.
 
     Parameters
     ----------
