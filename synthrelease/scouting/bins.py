@@ -33,8 +33,8 @@ MASS, ALONE, LEAST = 1 / 8, 0.03, 0.04
 the smallest usual bin.
 """
 FEW_NUMBERS, TAIL = 1 / 5, 0.02
-"""Shares of the rows with a number other than a frequent 0: the share in a usual bin if most rows have a 0, and the share in
-the smallest outermost bin.
+"""Shares of the rows with a number other than a frequent 0: the share in a usual bin if there are few such rows, and the
+share in the smallest outermost bin.
 """
 FEW_BINS = 3
 """If a 0 is frequent, the other numbers get up to three bins if the noise allows it, even if these bins have fewer rows than a

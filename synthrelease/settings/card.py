@@ -62,7 +62,7 @@ class CatalogueTable(Stripped):
         term. Example: `health_themes = ["https://www.wikidata.org/wiki/Q34581"]`.
     coding_systems : the coding systems that the data use, such as ICD-10. Write each system as the web address of a term.
         Example: `coding_systems = ["https://www.wikidata.org/wiki/Q45127"]`.
-    legislation : the laws under which the data are collected or published. Write each law as a web address. Example:
+    legislation : the laws under which the data are held or published. Write each law as a web address. Example:
         `legislation = ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
     access_body : the name of the health data access body. Example: `access_body = "Health data access body"`,
         `access_body_contact = "https://example.org/access"`.
