@@ -227,7 +227,7 @@ class MeasuredLimits:
     measurements : the noisy tables on the released bins.
     risk : upper bound on the probability, over all noise in the run, that a table is released and at least one of the limits is
         wrong.
-    each : the risk for each sum. The risk is divided equally among the sums.
+    each : the risk for each sum: `risk` divided by the number of sums and by `measured_times`.
     n_sums : the number of sums that have limits.
     """
 

@@ -168,7 +168,7 @@ def of_two(rule: RuleTable) -> bool:
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
     """Yield a rule for every ordered pair of members. If the rule names the first member, pairs that start with the first
-    member are skipped."""
+    member are skipped. If the conditions are the same in both orders of a pair, one rule is yielded."""
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
