@@ -20,8 +20,6 @@ from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import LostPair, PublicFacts, grouped, words
 from synthrelease.criteria.measured import Limits
 from synthrelease.criteria.members import OfMembers
-from synthrelease.data.counts import Counts
-from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
@@ -78,29 +76,6 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 def present(binning: Binning) -> np.ndarray:
     """Return an (n_bins,) mask of the bins of values. The mask is False for the bin of missing values."""
     return np.arange(len(binning)) < binning.present
-
-
-def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """Return the counts of a table by group and bin of a column. Rows in no group are not counted."""
-    places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
-    if (grouping.into < 0).any():  # a row in no group has a place below 0
-        places, rows = places[places >= 0], rows[places >= 0]
-    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, rows)
-
-
-def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """Return an (n_groups,) array with the bin of each group's q-quantile, or -1 for a group without rows. It is the lowest
-    bin for which at least a share q of the group's rows with a value lie in this bin or below.
-    """
-    cells = rows_of_bins(table, column, grouping, table.layout.sizes[column])  # sorted by group and bin
-    groups, bins = np.divmod(cells.codes, table.layout.sizes[column])
-    valued = bins < present
-    groups, bins, reached = groups[valued], bins[valued], np.cumsum(cells.counts[valued])
-    ends = np.searchsorted(groups, np.arange(len(grouping) + 1))  # where each group begins, and the end of the last one
-    before = np.append(0, reached)[ends]
-    least = np.array([max(1, math.ceil(q * int(total))) for total in np.diff(before)], dtype=np.int64)
-    place = np.searchsorted(reached, before[:-1] + least)
-    return np.where(np.diff(before) > 0, np.append(bins, -1)[place], -1)
 
 
 def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:

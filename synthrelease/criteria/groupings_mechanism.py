@@ -22,8 +22,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.criteria.groupings import Grouping, rows_of_bins
+from synthrelease.criteria.groupings import Grouping
 from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.data.member_counts import atoms_of, cached
 from synthrelease.data.schema import Transformation
 
@@ -81,6 +82,14 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
     if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
         hits, rows, ours = hits.astype(object), rows.astype(object), ours.astype(object)
     return np.asarray(hits * ours - our_hits * rows)
+
+
+def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
+    """Return the counts of a table by group and bin of a column. Rows in no group are not counted."""
+    places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
+    if (grouping.into < 0).any():  # a row in no group has a place below 0
+        places, rows = places[places >= 0], rows[places >= 0]
+    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, rows)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,17 +25,10 @@ from synthrelease.criteria.facts import (
     in_words,
     words,
 )
-from synthrelease.criteria.groupings import (
-    InGroups,
-    InGroupsExplained,
-    furthest_mean,
-    groupings,
-    most_beyond,
-    quantile_bins,
-    rows_of_group,
-)
+from synthrelease.criteria.groupings import InGroups, InGroupsExplained, furthest_mean, groupings, most_beyond, rows_of_group
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members
+from synthrelease.data.counts import Counts
 from synthrelease.data.schema import FINEST, in_steps
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected, so_many
@@ -43,8 +36,26 @@ from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
+    from synthrelease.criteria.groupings import Grouping
     from synthrelease.criteria.groupings_mechanism import RowsOfGroups, Windows
     from synthrelease.generators.drawing import Drawing
+
+
+def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
+    """Return an (n_groups,) array with the bin of each group's q-quantile, or -1 for a group without rows. It is the lowest
+    bin for which at least a share q of the group's rows with a value lie in this bin or below.
+    """
+    from synthrelease.criteria.groupings_mechanism import rows_of_bins
+
+    cells = rows_of_bins(table, column, grouping, table.layout.sizes[column])  # sorted by group and bin
+    groups, bins = np.divmod(cells.codes, table.layout.sizes[column])
+    valued = bins < present
+    groups, bins, reached = groups[valued], bins[valued], np.cumsum(cells.counts[valued])
+    ends = np.searchsorted(groups, np.arange(len(grouping) + 1))  # where each group begins, and the end of the last one
+    before = np.append(0, reached)[ends]
+    least = np.array([max(1, math.ceil(q * int(total))) for total in np.diff(before)], dtype=np.int64)
+    place = np.searchsorted(reached, before[:-1] + least)
+    return np.where(np.diff(before) > 0, np.append(bins, -1)[place], -1)
 
 
 @reads_members

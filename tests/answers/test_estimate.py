@@ -238,12 +238,12 @@ BAD = [
     ("ratio b to c", r"contains no direct measurement for it.*\[\[models\]\]"),
     ("slope b on c, a == 1", r"contains no direct measurement for it.*\[\[models\]\]"),
     ("mean", "a column of the release"),
-    ("share", "a condition after 'share'"),
+    ("share", "The condition after 'share' is missing"),
     ("shar a == 1", "begins with 'share'.* Did you mean 'share'"),
     ("", "begins with 'share'"),
     ("mean b by A", r"'A' is not a column of the release \('a', "),
-    ("mean b where a == 1 where a == 2", "'where' once"),
-    ("mean b by", "a column or condition after 'by'"),
+    ("mean b where a == 1 where a == 2", "The word 'where' may occur only once"),
+    ("mean b by", "The column or condition after 'by' is missing"),
     ("share a == 1 where b > 5", "the rules allow no row in this group"),
 ]
 

@@ -170,7 +170,7 @@ def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"bounds = [1, 8]": "bounds = [1, 8]"}, "imputation: expected a column in which missing values are a bin"),
+        ({"bounds = [1, 8]": "bounds = [1, 8]"}, 'imputation: No column has missing = "bin"'),
         ({'match = ["face"]': 'match = ["fase"]'}, "imputation.match: 'fase' is not a column ('face', 'year')"),
         ({'match = ["face"]': 'match = ["face", "face"]'}, "imputation.match: A column is named twice"),
         ({"copies = 3": "copies = 0"}, "imputation.copies: expected a number of at least 1"),

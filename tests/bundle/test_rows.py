@@ -49,7 +49,7 @@ def test_shares_among_the_rows_are_those_that_estimate_tells_of_the_group(folder
 @pytest.mark.parametrize(
     ("condition", "n", "message"),
     [
-        ("face == 'edge'", 10, "expected .*'head', 'tail'"),
+        ("face == 'edge'", 10, "'edge' is not a category of 'face'.*'head', 'tail'"),
         ("", 10, "Name the group of rows by a condition"),
         ("year < 2", 10, "divides the bin"),
         ("face == 'tail' and year > 6", 10, "may have no rows"),

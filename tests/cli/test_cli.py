@@ -95,7 +95,7 @@ def test_schema_prints_or_writes_a_schema_and_nothing_heavy_is_loaded(tmp_path: 
 def test_schema_writes_over_no_file_of_another_kind_and_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("mine")
     result = run("schema", "--out", tmp_path / "mine.toml")
-    assert (result.returncode, "that ends in .json" in words(result.stderr)) == (2, True)
+    assert (result.returncode, "must end in .json" in words(result.stderr)) == (2, True)
     assert left_in(tmp_path) == {"mine.toml"}
     assert run("schema", "--out", tmp_path / "missing" / "a.json").returncode == 2
 
@@ -170,7 +170,7 @@ def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: 
     result = released(tmp_path, "--jobs", 2, alone=True)
     assert result.returncode == 0
     assert "The budget is charged before a row of the private file is read" in words(result.stderr)
-    assert len(result.stderr.splitlines()) == 2  # and no warning of a library
+    assert "warning" not in result.stderr.lower()  # of a library
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, before="pass")
     assert second.returncode == 4
     assert (
-        f"would cost epsilon = {SPENT}. The ledger {ledger} allows epsilon = 30 in total, and {SPENT} is already spent"
+        f"this run would cost epsilon = {SPENT}. The ledger {ledger} allows epsilon = 30 in total, and {SPENT} is already spent"
         in words(second.stderr)
     )
     assert not (tmp_path / "again").exists()

@@ -146,12 +146,15 @@ def test_a_release_verifies_and_its_card_says_that_each_root_counts_once(tmp_pat
 
 
 WRONG = {
-    "no such column": ('column = "wage"\nnumber = "agreement"', r"column: expected a column .*'wage'"),
+    "no such column": ('column = "wage"\nnumber = "agreement"', r"column: 'wage' is not a column \('rent', 'town', "),
     "one of roots": (
         'column = "town"\nnumber = "agreement"',
         r"column: agreement compares two members of a root, but 'town' exists at most once",
     ),
-    "groups of members": ('column = "age"\nnumber = "agreement"\nby = ["work"]', r"by: expected a column .*'work'"),
+    "groups of members": (
+        'column = "age"\nnumber = "agreement"\nby = ["work"]',
+        r"by: 'work' is not a column .* Did you mean 'work_2'",
+    ),
     "no numbers": ('column = "work"\nnumber = "mean"\nrange = [0, 1]', r"column: Some bins of 'work_1' have no number"),
     "no range": ('column = "age"\nnumber = "sum"', r"Set range to the lowest and the highest value of a root"),
     "a range of shares": ('column = "age"\nnumber = "agreement"\nrange = [0, 2]', r"Delete bins and range"),

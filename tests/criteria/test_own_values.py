@@ -242,9 +242,9 @@ def test_values_count_as_the_nearest_point_of_the_grid_and_never_leave_their_bin
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
-        ({"<4": 1.0}, "bins of the column .*if the bins are new, run `synthrelease numbers`"),
-        ({"<2": 2.0}, "can hold, from 0 to 1"),
-        ({">=2": 1.5}, "can hold, from 2 to 3"),
+        ({"<4": 1.0}, "'<4' is not a bin of the column: '<2', '>=2'. If the bins are new, run `synthrelease numbers`"),
+        ({"<2": 2.0}, "a number from 0 to 1 for the bin '<2', found 2"),
+        ({">=2": 1.5}, "a number from 2 to 3 for the bin '>=2', found 1.5"),
     ],
 )
 def test_a_number_that_a_bin_cannot_hold_is_refused(numbers: dict[str, float], expected: str) -> None:

@@ -79,7 +79,7 @@ def test_weights_are_rounded_to_whole_numbers_of_which_the_largest_is_known() ->
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"), [({"weight": "v"}, "a column ('a', 'w', 'c')"), ({"weight": "w", "largest": 4}, None)]
+    ("fields", "says"), [({"weight": "v"}, "'v' is not a column ('a', 'w', 'c')"), ({"weight": "w", "largest": 4}, None)]
 )
 def test_mistakes_are_told(fields: dict[str, object], says: str | None) -> None:
     judged = criterion("weighted_marginal_error", **fields)

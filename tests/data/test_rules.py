@@ -127,7 +127,7 @@ def test_a_misspelt_name_is_answered_with_the_right_one(text: str, suggestion: s
 @pytest.mark.parametrize("depth", [101, 10_000])
 @pytest.mark.parametrize(("before", "after"), [("(", ")"), ("not ", "")])
 def test_a_rule_nested_too_deeply_is_refused_before_python_runs_out_of_stack(depth: int, before: str, after: str) -> None:
-    with pytest.raises(RuleError, match="at most 100 nested"):
+    with pytest.raises(RuleError, match="more than 100 parentheses and negations inside each other"):
         read(before * depth + "age < 3" + after * depth)
 
 
@@ -138,7 +138,7 @@ def test_a_comparison_is_refused_just_when_it_says_the_same_of_every_value(opera
     text = f"age {operator} {value}"
     answers = {evaluated((operator, "age", value), {"age": age}) for age in range(10)}
     if len(answers) == 1:
-        with pytest.raises(RuleError, match="that only some values of 'age' meet"):
+        with pytest.raises(RuleError, match=f"'{text}' is true for all values of 'age' or for none, .* are 0 and 9$"):
             read(text)
     else:
         assert read(text) == Comparison("age", operator, value)

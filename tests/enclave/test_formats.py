@@ -300,7 +300,8 @@ def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
     (path / "part-1.parquet").unlink()
     (path / "sex=F").mkdir()
     found = message(path)
-    assert "found folders in it. Folders of partitions cannot be read. Write the table without partitions." in found
+    assert found.startswith(f"{path}: A folder is in the folder. ")
+    assert "Folders of partitions cannot be read. Write the table without partitions." in found
     assert "sex=F" not in found
 
 

@@ -107,12 +107,12 @@ def test_damage_is_told_after_what_is_wrong_before_it(tmp_path):
     path = tmp_path / "table.csv.gz"
     content = gzip.compress(b"x,y\n" + b"1,2\n" * 70_000 + b"3\n" + b"1,2\n" * 300_000)
     path.write_bytes(content[:-30])
-    with pytest.raises(InputError, match="expected 2 fields, as in the header, found 1 in data row 70001 "):
+    with pytest.raises(InputError, match=r"Data row 70001 \(.*\) has 1 field, but the header has 2\."):
         list(csv_batches(path, ["x"], InputTable(), True, 10**6, 2**16))
 
 
 def test_a_bad_row_behind_many_plain_blocks_is_named_by_its_number(tmp_path):
     path = tmp_path / "table.csv.gz"
     path.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1000 + b'3,"4"5\n'))
-    with pytest.raises(InputError, match="in data row 1001 "):
+    with pytest.raises(InputError, match=r"Data row 1001 \(.*\) contains an open quote, or text after a closing quote\."):
         list(csv_batches(path, ["x"], InputTable(), True, 100, 500))

@@ -224,7 +224,7 @@ def test_a_stated_number_costs_nothing_and_is_met_whatever_the_file_holds(tmp_pa
     (tmp_path / "fewer.csv").write_text("face,year\n" + "tail,8\n" * 390 + "head,1\n" * 20)  # 20 are kept
     assert read_private(spec, tmp_path / "fewer.csv").n == 400
     (tmp_path / "short.csv").write_text("face,year\n" + "head,1\n" * 399)
-    with pytest.raises(InputError, match="at least 400 rows, as .input. rows says, found 399"):
+    with pytest.raises(InputError, match=r"The file has 399 rows, but \[input\] rows requires at least 400\."):
         read_private(spec, tmp_path / "short.csv")
 
 

@@ -266,7 +266,7 @@ def test_impossible_cells_get_nothing_and_a_table_without_possible_ones_is_rejec
 
 def test_a_table_that_is_too_large_is_a_mistake() -> None:
     (mistake,) = SMALL.mistakes(layout_of(128, 128, 129), [])
-    assert str(CELL_LIMIT) in mistake.text
+    assert f"at most {CELL_LIMIT:,}." in mistake.text
     assert list(SMALL.mistakes(WORLD.layout, [])) == []
 
 

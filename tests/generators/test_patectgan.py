@@ -240,7 +240,7 @@ def test_too_many_teachers_for_wide_columns_are_a_mistake() -> None:
     generator = PATECTGAN(teachers=100_000)
     (mistake,) = generator.mistakes(layout_of(60, 60), [])
     assert mistake.field == "teachers"
-    assert str(TABLE_LIMIT) in mistake.text
+    assert f"The limit is {TABLE_LIMIT:,}." in mistake.text
     assert list(SMALL.mistakes(WORLD.layout, [])) == []
 
 

@@ -62,7 +62,7 @@ OF_CRITERIA = (
         breaks="the window changes with a record",
         place="criteria.groupings_mechanism:Windows.excess",
         old="self.middle[np.maximum(groups, 0)]",
-        new='__import__("synthrelease.criteria.groupings", fromlist=["groupings"]).quantile_bins(counts, self.grouping, '
+        new='__import__("synthrelease.criteria.groups", fromlist=["groups"]).quantile_bins(counts, self.grouping, '
         "self.column, self.present, self.q)[np.maximum(groups, 0)]",
         tests=(GROUPED,),
     ),

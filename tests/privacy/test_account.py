@@ -102,7 +102,9 @@ def test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given(tmp_path: Pa
         open_ledger(tmp_path / "pure", "coins", 1).reserve(cost(0, "1e-9"), "approximate")
     ledger = open_ledger(tmp_path / "approximate", "coins", 1, delta_limit="1e-9")
     assert ledger.reserve(cost("0.1", "1e-9"), "approximate").delta == Fraction(1, 10**9)
-    with pytest.raises(BudgetError, match="allows delta = 1/1000000000|allows delta = 0.000000001 in all"):
+    with pytest.raises(
+        BudgetError, match=r"cost delta = 1e-12\. .* allows delta = 0\.000000001 in total, and 0\.000000001 is already"
+    ):
         ledger.reserve(cost("0.1", "1e-12"), "approximate")
     assert len(ledger.statement().entries) == 1
 
@@ -141,7 +143,8 @@ def test_a_ledger_holds_nothing_that_is_learned_after_its_charge(coins: Ledger) 
     "text", ["1/0", "2/4", "01/2", "1", "1/2 ", "-1/2", "0.5/1", "1/2\n", "", None, 5, b"1/2", "1/" + "1" * 200]
 )
 def test_only_the_canonical_text_of_a_rational_is_read(text: object) -> None:
-    with pytest.raises(ValueError, match="expected"):
+    reason = "not in lowest terms" if text == "2/4" else "not of the form numerator/denominator"
+    with pytest.raises(ValueError, match=reason):
         from_text(text)
 
 
@@ -313,7 +316,7 @@ def test_cutting_the_file_anywhere_is_refused(coins: Ledger) -> None:
     coins.path.write_bytes(file)
     for length in range(len(head)):
         head_path(coins.path).write_bytes(head[:length])
-        with pytest.raises(LedgerError, match="expected the number and the hash"):
+        with pytest.raises(LedgerError, match="does not contain the number and the hash of the last charge"):
             coins.statement()
 
 
@@ -464,7 +467,7 @@ def test_a_read_only_ledger_can_be_shown_and_not_be_charged() -> None:
         assert in_a_child(as_nobody(Ledger.statement)) == line
         refused = in_a_child(as_nobody(lambda ledger: ledger.reserve(cost(1), "two")))
         assert refused.startswith("LedgerError")
-        assert "expected a writable ledger" in refused
+        assert "You have no permission to write the ledger or its folder" in refused
         folder.chmod(0o755)
         assert load_ledger(folder / "ledger").statement().logbook_line() == line
 
@@ -500,7 +503,10 @@ def test_a_charge_whose_head_cannot_be_written_counts_as_spent(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(ledger_files.os, operation, full)
-    with pytest.raises(LedgerError, match="found No space left on device.*Charge 3 is recorded and counts as spent"):
+    with pytest.raises(
+        LedgerError,
+        match="could not be confirmed on the disk .No space left on device.*Charge 3 is recorded and counts as spent",
+    ):
         coins.reserve(cost(1), "the third")
     monkeypatch.undo()
     assert coins.statement().epsilon == Fraction(10, 3)
@@ -648,7 +654,7 @@ def test_a_ledger_of_another_format_is_refused_unread(coins: Ledger, version: in
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {version}")
     advice = "Use the version that wrote it, or open a new ledger with the remaining budget as its limit"
-    with pytest.raises(LedgerError, match=f"has format {version}.* reads the formats 1 and 3.*{advice}"):
+    with pytest.raises(LedgerError, match=f"has format {version}.* reads the formats 3 and 1.*{advice}"):
         load_ledger(coins.path)
 
 

@@ -160,15 +160,12 @@ def test_without_a_reason_to_trust_the_sample_there_is_no_interval_for_a_populat
         ({"limit = 25": "limit = 25\nmodels = 1"}, "budget.models"),
         (
             CHANGES | {"[input]": "[partition]\nfit = 0.5\nscore = 0.5\n\n[input]"},
-            r"no \[\[models\]\] together with \[partition\]",
+            r"\[\[models\]\] cannot be combined with \[partition\]",
         ),
         (CHANGES | {'"mean year"': '"logistic face on year"'}, "logistic"),
-        (CHANGES | {'"mean year"': '"mean year by face"'}, "different questions"),
+        (CHANGES | {'"mean year"': '"mean year by face"'}, "The same question occurs twice"),
         (CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { years = [1, 2] }'}, "years"),
-        (
-            CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { year = [4, 2] }'},
-            "the lower one first",
-        ),
+        (CHANGES | {'question = "mean year"': 'question = "mean year"\nlimits = { year = [4, 2] }'}, "the lower one first"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_spent(

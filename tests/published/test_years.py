@@ -116,13 +116,17 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
         return str(error.value)
 
     earlier = f'earlier = ["{two_years[0]}/release.json"]\n'
-    assert "year must be a year of the plan, 2021 to 2023; it is 2024" in told("year = 2024\n")
+    assert "The year must be a year of the plan, 2021 to 2023. It is 2024" in told("year = 2024\n")
     assert "A plan over years also needs `year`" in told("")
     assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
-    assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
+    assert "The setting epsilon is only for a plan over years, so the table also needs `years`" in told(
+        "", "[series]\nname = 'Coins'\nepsilon = 1\n"
+    )
     assert "Set both fallbacks and fallback_epsilon, or neither" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
-    assert "a release of another year than 2021" in told("year = 2021\n" + earlier)
-    other = "a release of the series 'Coins' with the same plan over years"
+    assert "This release is of the same year, 2021. An earlier release must be of another year" in told(
+        "year = 2021\n" + earlier
+    )
+    other = "This release is not in the series 'Coins', or has another plan over years"
     assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
     (tmp_path / "plain.json").write_bytes(rich_bundle()["release.json"])
     assert other in told('year = 2022\nearlier = ["plain.json"]\n')
@@ -130,7 +134,9 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     named = PaidYear(year=2021, again=False, paid=Loss(Fraction(EPSILON), Fraction(0)))
     assert year == YearOfSeries(horizon=PLAN, year=2022, named=(named,))
     without = "[series]\nname = 'Coins'\n"
-    assert "series.years: The release in series.earlier[0] has a plan over years. State the same plan here" in told(earlier, without)
+    assert "series.years: The release in series.earlier[0] has a plan over years. State the same plan here" in told(
+        earlier, without
+    )
     sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
     assert "population: [population] cannot be combined with [series], because the bound holds only for all releases" in told(
         f"year = 2021\n{sample}"

@@ -81,13 +81,13 @@ def test_no_earlier_release_that_nobody_wrote_breaks_a_plan(tmp_path: Path, two_
             try:
                 load_spec(config)
             except SynthreleaseError as error:
-                told.add(str(error).partition("earlier[0]: ")[2][:60])
+                told.add(str(error).partition("earlier[0]: ")[2][:80])
     for cut in (0, 1, len(content) // 2, len(content) - 3):
         (tmp_path / "earlier.json").write_bytes(content[:cut])
         with pytest.raises(SynthreleaseError):
             load_spec(config)
     assert any(text.startswith("This release is not in the series 'Coins', or has another plan") for text in told)
-    assert any(text.startswith("expected release.json of a release") for text in told)
+    assert any(text.startswith("This is not release.json of a release") for text in told)
 
 
 def test_no_note_of_a_ledger_that_nobody_wrote_is_taken_for_one() -> None:

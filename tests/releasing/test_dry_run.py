@@ -134,11 +134,11 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, m
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 6000)
     assert dry_run(spec, {}).seconds > 0
     with pytest.raises(
-        ResourceError, match="needs about 14200 MB of memory, but this machine has only 6000 MB. Nothing was spent"
+        ResourceError, match="needed about 14200 MB of memory, but this machine has only 6000 MB. Nothing was spent"
     ):
         dry_run(spec, {}, jobs=2)
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 4999)
-    with pytest.raises(ResourceError, match="needs about 5000 MB"):
+    with pytest.raises(ResourceError, match="needed about 5000 MB"):
         dry_run(spec, {})
 
     def greedy(*_: object) -> None:

@@ -75,7 +75,7 @@ def test_bins_that_cut_those_of_the_earlier_release_are_refused(work: Path, bins
 
 def test_a_column_or_category_that_there_was_not_is_refused(work: Path) -> None:
     more = {"[columns.year]": '[columns.mint]\nkind = "category"\ncategories = ["A", "B"]\n\n[columns.year]'}
-    with pytest.raises(InputError, match="it lacks 'mint'"):
+    with pytest.raises(InputError, match="this prior lacks 'mint'"):
         read_priors(spec_of(work, more))
     renamed = {'categories = ["head", "tail"]': 'categories = ["head", "number"]', "face == 'tail'": "face == 'number'"}
     with pytest.raises(InputError, match="the bin 'tail' of face is not inside one bin of the new release"):
@@ -83,7 +83,7 @@ def test_a_column_or_category_that_there_was_not_is_refused(work: Path) -> None:
 
 
 def test_a_release_that_is_not_of_this_series_is_refused(work: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\[series\] earlier must name this release"):
+    with pytest.raises(InputError, match=r"\[series\] earlier must name this prior"):
         read_priors(spec_of(work, {'earlier = ["earlier/release.json"]\n': ""}))
     with pytest.raises(SpecError, match="The prior must be the folder of a release"):
         spec_of(work, {'release = "earlier"': 'release = "nowhere"'})

@@ -299,7 +299,7 @@ def test_rare_days_are_counted_and_drafted_by_month(tmp_path: Path) -> None:
     assert seen.values["31.12.2025"] == seen.values["01.12.2025"] != seen.values["30.11.2025"]
     torn = document.model_copy(deep=True).model_dump(mode="json", by_alias=True)
     torn["columns"][1]["dates"][1] = "2024-01-01"
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ValueError, match="the dates are not whole dates in order"):
         ScoutDocument.model_validate(torn)
 
 
@@ -405,7 +405,7 @@ def test_pure_counts_have_laplace_noise_and_intervals(pure: tuple[Path, ScoutDoc
     [
         (COLUMNS, {}, "have neither: 'town', 'pay'"),
         ((*LISTED[:3], replace(LISTED[3], high=None)), {}, "have neither: 'pay'"),
-        (LISTED, {"rho": Fraction(1, 100)}, "no --rho"),
+        (LISTED, {"rho": Fraction(1, 100)}, "Omit --rho: with --delta 0"),
     ],
 )
 def test_what_a_scout_without_a_delta_cannot_ask(columns: tuple[ScoutedColumn, ...], further: dict, words: str) -> None:
@@ -433,7 +433,7 @@ def requested(folder: Path, book: object = BOOK, **further: object) -> ScoutRequ
         ({"cap": "0.1", "tests": "0.2"}, "tests below epsilon"),
         ({"first_by": ("day",)}, "--first-by"),
         ({"unit": "person"}, "--first-by"),
-        ({"only": ("gone",)}, "found 'gone'"),
+        ({"only": ("gone",)}, "not in the codebook: 'gone'"),
     ],
 )
 def test_arguments_that_cannot_be_meant_are_named(tmp_path: Path, further: dict[str, object], words: str) -> None:

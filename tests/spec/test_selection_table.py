@@ -147,10 +147,11 @@ def test_zero_concentrated_rounds_are_stated_at_the_delta_of_the_budget(tmp_path
     assert spec.plan.total.epsilon == curve.epsilon(Fraction(1, 10**9))
     assert spec.plan.per_round[0] == zero_concentrated("generation", Fraction(1, 10), spec.plan.per_round[0].because[11:])
     with pytest.raises(
-        SpecError, match="selection.stop_probability: expected a number above 0, because .* 'privbayes' is zero"
+        SpecError, match="selection.stop_probability: This must be above 0, because .* 'privbayes' is zero-concentrated"
     ):
         spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: "stop_probability = 0"})
-    with pytest.raises(SpecError, match="budget.delta: expected a number above 0 and far below 1 / "):
+    said = "budget.delta: This must be above 0, because .* 'privbayes' is zero-concentrated. Choose a number far below 1 / "
+    with pytest.raises(SpecError, match=said):
         spec_with(tmp_path, {"generation = 10": "generation = 0.1", STOP: BEST_OF_K})
 
 
@@ -187,8 +188,11 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1, because .*, found 0"),
-        ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of at least 1e-6 and below 1, because .*, found 1e-07"),
+        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1 for 'truncated_negative_binomial', found 0"),
+        (
+            {STOP: BEST_OF_K.replace("0.05", "1e-7")},
+            "of at least 1e-6 and below 1 for 'truncated_negative_binomial', found 1e-07",
+        ),
         (
             {STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")},
             "shape of 0, or a shape of at least 1e-6 in absolute value, found -1e-09",
@@ -202,8 +206,8 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
         ({STOP: HIDDEN.replace("2 =", "'2.5' =")}, r"selection\.rounds"),
         ({STOP: HIDDEN.replace("2 =", "20000 =")}, "from 1 to 10000 in ascending order, found 1, 20000"),
         ({STOP: HIDDEN.replace("0.8", "-0.8")}, r"selection\.rounds"),
-        ({STOP: 'mode = "hidden_number"'}, 'hidden_number" needs rounds'),
-        ({STOP: "rounds = { 1 = 1 }"}, 'hidden_number" needs rounds, and other modes must not have it'),
+        ({STOP: 'mode = "hidden_number"'}, 'hidden_number" needs `rounds`'),
+        ({STOP: "rounds = { 1 = 1 }"}, 'hidden_number" needs `rounds`, and other modes must not have `rounds`'),
         ({STOP: f"{STOP}\n{HIDDEN}"}, "stop_probability has no effect"),
     ],
 )
@@ -214,7 +218,9 @@ def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: st
 
 @pytest.mark.usefixtures("approximate")
 def test_a_family_with_an_approximate_guarantee_needs_its_delta(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="generation_delta: expected above 0"):
+    with pytest.raises(
+        SpecError, match="generation_delta: This must be above 0, because the guarantee of 'privbayes' is approximate. It is 0"
+    ):
         spec_with(tmp_path, {})
 
 

@@ -176,7 +176,7 @@ REFUSED = {
     "answers of measurements": (
         'measurements = "shared"\n' + MEASURED + PARTITION,
         MARGINALS | ANSWERED,
-        "a criterion with its own noise",
+        "with [partition] measurements and criterion values describe different pieces of the rows",
     ),
     "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
     "published measurements": (MEASURED + PARTITION, MARGINALS, "describe different pieces"),
@@ -184,9 +184,9 @@ REFUSED = {
     "rows that are too few": (
         PARTITION.replace("0.6", "0.99").replace("0.4", "0.01"),
         {"rows = 400": "rows = 100"},
-        "1 of these in the piece",
+        "The number of rows that the criteria use, of 100 in all, is 1. It must be at least 2",
     ),
-    "one row": (PARTITION, {"rows = 400": "rows = 1"}, "at least 2 rows, because"),
+    "one row": (PARTITION, {"rows = 400": "rows = 1"}, "divides the rows, so there must be at least 2, not 1"),
 }
 
 

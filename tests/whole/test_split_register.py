@@ -207,8 +207,8 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
 @pytest.mark.parametrize(
     ("more", "changes", "place"),
     [
-        ("", {"by": "face"}, "split.by: expected a column with a public record number that is not released"),
-        ("", {"piece": 3}, "piece must be a number from 1 to 2; it is 3"),
+        ("", {"by": "face"}, "split.by: The record number 'face' must not be released, but the column 'face' reads it."),
+        ("", {"piece": 3}, "The piece must be a number from 1 to 2. It is 3."),
         ("", {"of": 1}, "split.of"),
         ("", {"of": MOST_PIECES + 1}, "split.of"),
         ("", {"rows": '[input]\nrows = "exact"\n'}, "would reveal a fact about a secret piece"),
@@ -217,7 +217,7 @@ def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge
             {},
             "the bound holds only for all releases of the same records together",
         ),
-        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe one piece of the rows"),
+        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "statistics describe only one piece of the rows"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes: dict[str, Any], place: str) -> None:

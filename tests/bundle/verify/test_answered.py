@@ -136,9 +136,13 @@ def test_an_edit_is_found(bundle: Path, of_release: Edit, of_measurements: Edit,
 
 
 REFUSED: list[tuple[dict[str, str], str, str]] = [
-    ({STOP: STOP}, "criteria[0].answered_by", "measurements of one round alone cannot answer criteria"),
+    ({STOP: STOP}, "criteria[0].answered_by", "only if all rounds share them"),
     ({STOP: SHARED.replace("publish_measurements = true", "")}, "selection.publish_measurements", "readers must be able to"),
-    ({PRIVBAYES: 'family = "marginals"\ntables = "face + year"'}, "criteria[0].answered_by", "a measured table with"),
+    (
+        {PRIVBAYES: 'family = "marginals"\ntables = "face + year"'},
+        "criteria[0].answered_by",
+        "No measured table has all columns of this criterion: 'face', 'year'",
+    ),
     (
         {
             "threshold = 0.9\nepsilon = 0.5": ANSWERED.replace(

@@ -236,7 +236,11 @@ EDITS = {
     ),
     "smaller noise": (place_of("pairs", "noise_sd"), 1e-6, "the noise has the standard deviation"),
     "no noise": (place_of("pairs", "noise_sd"), 0.0, "the noise has the standard deviation"),
-    "an epsilon that is not charged": (place_of("pairs", "epsilon_exact"), "1/4", "states epsilon 1/4, but the charge is 1/3"),
+    "an epsilon that is not charged": (
+        place_of("pairs", "epsilon_exact"),
+        "1/4",
+        "criterion 'pairs': the stated epsilon is 1/4, but the charge is 1/3",
+    ),
     "an epsilon that is rounded down": (
         ("guarantee", "epsilon"),
         46.66,
@@ -285,7 +289,7 @@ EDITS = {
     "another interval": (
         place_of("pairs", "interval"),
         {"level": 0.95, "low": 0, "high": 0.01, "how": "noise"},
-        "its interval",
+        "criterion 'pairs': the interval does not follow from the value and its noise",
     ),
 }
 

@@ -186,7 +186,7 @@ def test_a_release_refuses_swapping(tmp_path: Path) -> None:
     """Its guarantee holds subject to its invariants, and does not compose with any other."""
     assert not any("swap" in family for family in GENERATORS)
     for family in ("permutation_swapping", "swapping"):
-        with pytest.raises(SpecError, match=r"permutation swapping is for public data only"):
+        with pytest.raises(SpecError, match=r"Permutation swapping is for public data only"):
             load_spec(write_config(tmp_path, {'family = "privbayes"': f'family = "{family}"'}))
 
 

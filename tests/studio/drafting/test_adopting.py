@@ -211,7 +211,7 @@ def test_lost_pairs_are_named_once_and_a_release_takes_the_shortlist(tmp_path: P
         lost=("face:year",),
     )
     shortlist.write_text(shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict))
-    with pytest.raises(SpecError, match="1 lost pair"):
+    with pytest.raises(SpecError, match="lost the association of 1 pair of columns"):
         narrowed(spec, shortlist)
     assert accept_lost(config, shortlist) == (acceptance, ("face:year",))
     after = load_spec(config)

@@ -135,7 +135,7 @@ def test_init_drafts_what_was_asked_for_and_says_what_was_left_out(tmp_path: Pat
     assert {"first", "near_too"} <= tomllib.loads(text)["columns"].keys() <= {"first", "near_too", "near_1"}
     wrong = run("init", "other", "--from", tmp_path / "survey.csv", "--into", tmp_path, "--leave-out", "alone1")
     assert wrong.returncode == 2
-    assert "did you mean 'alone_1'?" in words(wrong.stderr)
+    assert "Did you mean 'alone_1' by 'alone1'?" in words(wrong.stderr)
 
 
 @pytest.mark.slow

@@ -303,13 +303,13 @@ def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "The file is empty"),
-        (b"a,b\n", "found no rows"),
+        (b"a,b\n", "The file has no rows below its header"),
         (b"a,a\n1,2\n", "Every name in the header is empty or occurs more than once"),
         (b",\n1,2\n", "name every column"),
-        (b"a,\n1,2\n2,3\n", "at least two columns"),
-        (b"a,b\n1,2\n3\n", "expected 2 fields"),
+        (b"a,\n1,2\n2,3\n", "has 1 column that can be released .*A draft needs two"),
+        (b"a,b\n1,2\n3\n", "Data row 2 .*has 1 field, but the header has 2"),
         (b"PK\x03\x04", "a zip or Excel file"),
-        (b"a,b\n1,1\n1,1\n", "at least two columns"),
+        (b"a,b\n1,1\n1,1\n", "has no column that can be released .*A draft needs two"),
     ],
 )
 def test_files_that_cannot_be_used_are_explained(content: bytes, message: str, tmp_path: Path) -> None:

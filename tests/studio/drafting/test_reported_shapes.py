@@ -225,7 +225,7 @@ SHAPES = [
         thread="pandas-dev/pandas#15203",
         what="one row with a field too many",
         content=("a,b,c\n" + "".join(f"{row}\n" for row in THREES) + "1,2,3,4\n").encode(),
-        refused="expected 3 fields.*found 4",
+        refused="Data row 601 .*has 4 fields, but the header has 3",
     ),
     Shape(
         thread="opendp/dp-wizard#147",
@@ -366,13 +366,13 @@ SHAPES = [
         thread="abichat/tidytuesday#2",
         what="a web page that is called a table",
         content=b"<html><body><table>\n" + b"<tr><td>1</td></tr>\n" * 20,
-        refused="found a web page",
+        refused="The file is a web page",
     ),
     Shape(
         thread="mindsdb/mindshub#4912",
         what="a sheet that is called CSV",
         content=b"PK\x03\x04" + bytes(100),
-        refused="found a zip or Excel file .*save the sheet",
+        refused="The file is a zip or Excel file .*save the sheet",
     ),
     Shape(
         thread="sdv-dev/SDV#1860",

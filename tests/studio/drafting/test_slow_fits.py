@@ -28,10 +28,10 @@ def test_every_fit_of_a_draft_is_told_and_a_costly_draft_ends_early(
     settled = SimpleNamespace(epsilon=Fraction(1, 5))
     monkeypatch.setattr(criteria, "_settled", lambda *given: (settled, len(given[-1])))
     told: list[str] = []
-    nothing = cast(ReleaseSpec, SimpleNamespace())
+    spec = cast(ReleaseSpec, SimpleNamespace(schema=SimpleNamespace(columns=("a",))))
     counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))
-    draft = cast(criteria.AcceptanceDraft, nothing)
-    assert criteria.settle(draft, nothing, counts, (), 7, told.append, most) == (settled, n_fits)
+    draft = cast(criteria.AcceptanceDraft, spec)
+    assert criteria.settle(draft, spec, counts, (), 7, told.append, most) == (settled, n_fits)
     assert asked == [[(0, number)] for number in range(n_fits)]
     assert told == [f"fit {number} of 6" for number in range(1, n_fits + 1)]
 

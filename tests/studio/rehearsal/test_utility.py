@@ -88,7 +88,9 @@ def test_tables_over_other_bins_or_without_rows_are_refused() -> None:
         ValueError, match="its bins differ from those of the public table. Expected x: 4 bins, y: 4 bins, found x: 4 bins, y: 3"
     ):
         public(WORLD, FOUR).check_copies([other.counts([0])])
-    with pytest.raises(ValueError, match="the public table: expected the bins"):
+    with pytest.raises(
+        ValueError, match="the public table: its bins differ .*Expected x: 4 bins, y: 4 bins, found x: 4 bins, y: 3 bins"
+    ):
         PublicTable(counts=other.counts([0]), transformation=WORLD.transformation, public_because="made up here")
     with pytest.raises(ValueError, match="public table: the table has no rows"):
         public(WORLD, [])
@@ -226,8 +228,8 @@ def test_an_undetermined_regression_is_refused_in_the_original_and_nan_in_a_copy
 @pytest.mark.parametrize(
     ("target", "features", "message"),
     [
-        ("z", ["x", "x"], "expected every column once"),
-        ("z", ["z"], "expected every column once"),
+        ("z", ["x", "x"], "a column is named twice .*Name each column once"),
+        ("z", ["z"], "a column is named twice .*Name each column once"),
         ("z", ["xx"], "the table has no column 'xx'. Its columns are 'x', 'y', 'z'"),
         ("z", ["y"], "features: the bins of 'y' have no representative values"),
         ("y", ["x"], "target: the bins of 'y' have no representative values"),

@@ -147,7 +147,7 @@ def digits(folder: Path, _: Path, release: Path) -> Case:
         words=("bound", str(bundle), "year < 5"),
         size=len(content),
         code=2,
-        says="expected",
+        says="release.json: The file is not valid JSON (number out of range at line",
     )
 
 
@@ -176,7 +176,7 @@ def blank_lines(folder: Path, config: Path, _: Path) -> Case:
         words=("check", str(config), "--data", str(path)),
         size=path.stat().st_size,
         code=2,
-        says="expected",
+        says="comes after more than 1000000 blank lines",
     )
 
 
@@ -188,7 +188,7 @@ def open_quote(folder: Path, config: Path, _: Path) -> Case:
         words=("check", str(config), "--data", str(path)),
         size=path.stat().st_size,
         code=2,
-        says="expected",
+        says="contains an open quote, or a field of more than 131072 characters",
     )
 
 
@@ -208,13 +208,17 @@ MAKERS: tuple[Callable[[Path, Path, Path], Case], ...] = (
     blank_lines,
     open_quote,
     _question(
-        "bound: a number of 5,000 digits", "bound", "year < " + "9" * 5000, 2, "expected a number between -1e15 and 1e15"
+        "bound: a number of 5,000 digits",
+        "bound",
+        "year < " + "9" * 5000,
+        2,
+        "must be compared with a number between -1e15 and 1e15",
     ),
     _question(
         "bound: 3,000 times `and`", "bound", " and ".join(["year < 5"] * 3000), 2, "characters. A question may have at most"
     ),
     _question("bound: 400 times `and`", "bound", " and ".join(["year < 5"] * 400), 0, "The card says about this answer:"),
-    _question("bound: 9,000 brackets", "bound", "(" * 9000, 2, "nested parentheses"),
+    _question("bound: 9,000 brackets", "bound", "(" * 9000, 2, "more than 100 parentheses and negations inside each other"),
     _question("estimate: 100,000 letters", "estimate", "share " + "x" * 100_000, 2, "characters. A question may have at most"),
     _question("estimate: slopes of 5,000 columns", "estimate", "slope year on " + ",".join(["year"] * 5000), 2, "at most"),
 )
