@@ -129,7 +129,7 @@ def test_questions_that_nobody_can_ask_are_refused_before_anything_is_spent(tmp_
         spec("query = \"fase == 'head'\"")
     with pytest.raises(SpecError, match=r"intended_queries\[0\].mean: 'yaer' is not a column .*Did you mean 'year'"):
         spec('mean = "yaer"')
-    with pytest.raises(SpecError, match=r"a question needs a condition \(query\) or a column \(mean\)"):
+    with pytest.raises(SpecError, match=r"A question needs a condition \(query\) or a column \(mean\)"):
         spec('why = "For nothing."')
 
 

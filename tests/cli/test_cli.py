@@ -203,10 +203,9 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
     second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, before="pass")
     assert second.returncode == 4
-    assert (
-        f"this run would cost epsilon = {SPENT}. The ledger {ledger} allows epsilon = 30 in total, and {SPENT} is already spent"
-        in words(second.stderr)
-    )
+    said = words(second.stderr)  # the path of the ledger may be broken at a hyphen
+    assert f"this run would cost epsilon = {SPENT}. The ledger" in said
+    assert f"allows epsilon = 30 in total, and {SPENT} is already spent" in said
     assert not (tmp_path / "again").exists()
     assert f"Spent epsilon {SPENT} of 30" in words(run("ledger", "show", ledger).stdout)
     assert (
