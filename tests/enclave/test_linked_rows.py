@@ -182,6 +182,7 @@ def test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros(
     assert ingest(Source.of(two[0], members=two[1]), spec.schema, spec.input, spec.raw).n_file == 2  # codes keep their zeros
 
 
+@pytest.mark.slow
 def test_rows_with_a_missing_key_belong_to_no_root(tmp_path: Path) -> None:
     """In either file, in all ways to write four keys, as if the cells were empty."""
     spec = spec_of(tmp_path)

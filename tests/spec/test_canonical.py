@@ -180,7 +180,7 @@ def test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_writ
 @pytest.mark.parametrize("name", [*WORDS, "extends"])
 def test_a_published_text_names_no_other_file(name: str, tmp_path: Path) -> None:
     tables = json.loads(load_spec(write_config(tmp_path)).text) | {name: {}}
-    with pytest.raises(SpecError, match=f"{name}: A published specification has no such setting"):
+    with pytest.raises(SpecError, match=f"{name}: A published specification cannot have this setting"):
         read_specification(json.dumps(tables).encode())
 
 
@@ -193,7 +193,7 @@ def test_what_is_no_specification_is_told(content: bytes) -> None:
 def test_a_codelist_that_is_only_named_is_refused(tmp_path: Path) -> None:
     tables = json.loads(load_spec(write_config(tmp_path)).text)
     tables["columns"]["face"] = {"kind": "code", "codes": "/etc/passwd"}
-    with pytest.raises(SpecError, match=r"columns\.face\.codes: A published specification has no such setting"):
+    with pytest.raises(SpecError, match=r"columns\.face\.codes: A published specification cannot have this setting"):
         read_specification(json.dumps(tables).encode())
 
 

@@ -191,6 +191,7 @@ def test_the_token_counts_once_and_the_cookie_is_for_this_page_alone(opened: Ope
     assert "'unsafe-inline'" not in headers["content-security-policy"]
 
 
+@pytest.mark.slow
 def test_hundreds_of_hostile_requests_change_nothing(opened: Opened) -> None:
     before, draw, seen = opened.bytes(), random.Random(20261124), opened.seen()
     opened.rehearsals.data = "public.csv"  # one that the steward asked for would start
