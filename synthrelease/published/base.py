@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, S
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.errors import SynthreleaseError, Unexpected, UnexpectedValue, of_another_format
+from synthrelease.errors import SynthreleaseError, UnexpectedValue, of_another_format
 from synthrelease.privacy.charges import Way, decimal_text
 
 if TYPE_CHECKING:

@@ -150,5 +150,6 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
         raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        problem = f"this file is not a commitment ({dotted(first['loc']) or 'the whole file'}: {first['msg'][:1].lower()}{first['msg'][1:]})"
+        place, why = dotted(first["loc"]) or "the whole file", first["msg"]
+        problem = f"this file is not a commitment ({place}: {why[:1].lower()}{why[1:]})"
     raise InputError(f"{path}: {problem}.")

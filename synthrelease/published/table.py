@@ -231,7 +231,9 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
     def ragged(row: arrow.InvalidRow) -> str:
         nonlocal problem
-        problem = f"line {row.number} has {so_many(row.actual_columns, 'value')}, but the header has {row.expected_columns} columns"
+        problem = (
+            f"line {row.number} has {so_many(row.actual_columns, 'value')}, but the header has {row.expected_columns} columns"
+        )
         return "error"
 
     try:

@@ -75,7 +75,9 @@ def test_fields_of_a_later_version_are_left_out_wherever_they_stand() -> None:
 
 def test_strictly_every_single_field_has_to_be_known() -> None:
     for index in range(len(list(described(json.loads(release_json()))))):
-        with pytest.raises(Unexpected, match="of_a_later_version: The content is not as `synthrelease release` writes it .*extra inputs"):
+        with pytest.raises(
+            Unexpected, match="of_a_later_version: The content is not as `synthrelease release` writes it .*extra inputs"
+        ):
             read_strictly(changed(lambda d, i=index: list(described(d))[i].update(of_a_later_version=1)))  # type: ignore[misc]
 
 

@@ -141,20 +141,14 @@ def replaced(old: str, new: str) -> Change:
 
 
 FAULTS: list[tuple[Change, str]] = [
-    (
-        lambda folder: (folder / "release.json").unlink(),
-        r"release\.json: this file of the release does not exist",
-    ),
-    (
-        lambda folder: (folder / "data.csv").unlink(),
-        r"data\.csv: this file of the release does not exist",
-    ),
+    (lambda folder: (folder / "release.json").unlink(), r"release\.json: this file of the release does not exist"),
+    (lambda folder: (folder / "data.csv").unlink(), r"data\.csv: this file of the release does not exist"),
     (lambda folder: (folder / "release.json").write_text("{"), r"release\.json: The file is not valid JSON"),
+    (lambda folder: (folder / "release.json").write_bytes(b"\xff"), r"release\.json: this file of the release is not in UTF-8"),
     (
-        lambda folder: (folder / "release.json").write_bytes(b"\xff"),
-        r"release\.json: this file of the release is not in UTF-8",
+        lambda folder: (folder / "release.json").write_text("[]"),
+        r"release\.json: The content is not as `synthrelease release` writes it",
     ),
-    (lambda folder: (folder / "release.json").write_text("[]"), r"release\.json: The content is not as `synthrelease release` writes it"),
     (edited(lambda d: d.pop("schema")), r"release\.json: schema: The content is not as `synthrelease release` writes it"),
     (
         edited(lambda d: d.update(format=2)),
@@ -166,11 +160,23 @@ FAULTS: list[tuple[Change, str]] = [
         r"has format 2\. Read the file with the version of synthrelease that wrote it",
     ),
     (edited(lambda d: d["charges"].update(delta_exact="1")), r"release\.json: charges: .* 0 <= delta < 1"),
-    (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: The content is not as `synthrelease release` writes it"),
-    (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: The content is not as `synthrelease release` writes it"),
+    (
+        edited(lambda d: d["guarantee"].update(epsilon_exact="much")),
+        r"guarantee\.epsilon_exact: The content is not as `synthrelease release` writes it",
+    ),
+    (
+        edited(lambda d: d["criteria"][0].update(value=None)),
+        r"criteria\[0\]\.value: The content is not as `synthrelease release` writes it",
+    ),
     (edited(lambda d: d.update(n_rows=399)), r"data\.csv: the table has 400 rows, but release\.json states 399"),
-    (edited(lambda d: d["schema"].reverse()), r"the columns are in the wrong order: 'face', 'year'. They must be 'year', 'face'"),
-    (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: The content is not as `synthrelease release` writes it"),
+    (
+        edited(lambda d: d["schema"].reverse()),
+        r"the columns are in the wrong order: 'face', 'year'. They must be 'year', 'face'",
+    ),
+    (
+        edited(lambda d: d["groups"].update(year=[{"from": 1}])),
+        r"groups\.year\[0\]\.label: The content is not as `synthrelease release` writes it",
+    ),
     (replaced("head,1-2", "edge,1-2"), "line 2 has 'edge', which is not a bin of 'face' \\('head', 'tail'\\)"),
     (replaced("head,1-2", "head"), "line 2 has 1 value, but the header has 2 columns"),
 ]

@@ -87,7 +87,9 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
             yield made(name, partial(check, part))
     if bundle.earlier and document.series is None:
         folders = ", ".join(str(folder) for folder, _ in bundle.earlier)
-        yield Check(name="other releases", problems=(f"release.json names no earlier release, so {folders} cannot be checked as one",))
+        yield Check(
+            name="other releases", problems=(f"release.json names no earlier release, so {folders} cannot be checked as one",)
+        )
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
