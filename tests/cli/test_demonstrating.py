@@ -86,4 +86,4 @@ def test_the_paper_s_release_costs_9_98_and_names_the_table_of_the_paper(
     demonstrating.demo(tmp_path / "out", Shipped.paper)
     said = capsys.readouterr().out
     assert "epsilon = 9.98" in said
-    assert "reproduce --only table-2" in said
+    assert "docs/sources.md compares such releases with Table 2 of the paper." in said

@@ -467,7 +467,8 @@ def test_pairs_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch, see
         few, few_cells = pair_shares(tree, shares, limit)
         assert {pair for pair in pairs if cells[pair] <= limit} <= set(few)
         assert [few_cells[pair] for pair in few] == [cells[pair] for pair in few]
-        assert all(np.array_equal(pairs[pair], table) for pair, table in few.items())
+        for pair, table in few.items():
+            np.testing.assert_allclose(table, pairs[pair], atol=1e-12)  # rounding depends on the width of a product
         assert all(few_cells[pair] > limit for pair in set(pairs) - set(few))
 
 

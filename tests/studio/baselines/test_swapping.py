@@ -236,7 +236,7 @@ def test_the_published_run_lies_near_its_expectation() -> None:
 
 
 def test_swapped_counties_are_where_the_law_expects_them() -> None:
-    """Two runs at 50%; `synthrelease reproduce --only counties` has 20 at each rate."""
+    """Two runs at 50%; `python -m tests.reproduction --only counties` has 20 at each rate."""
     table, generator, runs = counties(), np.random.default_rng(1), 2
     swapping = PermutationSwapping(key=(), variables=(0,), rate=Fraction(1, 2))
     after = [swapping.swap(table, generator).marginal([0, 1]) for _ in range(runs)]
