@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -184,13 +184,17 @@ class Windows:
     def void(self) -> bool:
         return bool((self.middle < 0).any())
 
+    def rows(self, counts: Counts) -> Counts:
+        """Return the counts of a table by group and bin."""
+        key = ("bins by group", self.column, self.grouping.name)
+        return cached(counts, key, lambda: rows_of_bins(counts, self.column, self.grouping, counts.layout.sizes[self.column]))
+
     def excess(self, counts: Counts) -> np.ndarray:
         """Return the (n_groups,) whole numbers max(B - q n_g, A - (1 - q) n_g) times the denominator of q. Of the n_g rows of
         the group, B lie below its window and A above.
         """
         n_bins, n_groups = counts.layout.sizes[self.column], len(self.grouping)
-        key = ("bins by group", self.column, self.grouping.name)
-        counts = cached(counts, key, partial(rows_of_bins, counts, self.column, self.grouping, n_bins))
+        counts = self.rows(counts)
         groups, bins = np.divmod(counts.codes, n_bins)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
         rows = sizes(counts, groups, values, n_groups)

@@ -41,17 +41,20 @@ if TYPE_CHECKING:
     from synthrelease.generators.drawing import Drawing
 
 
-def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
+def quantile_bins(rows: Counts, present: int, q: Fraction) -> np.ndarray:
     """Return an (n_groups,) array with the bin of each group's q-quantile, or -1 for a group without rows. It is the lowest
     bin for which at least a share q of the group's rows with a value lie in this bin or below.
-    """
-    from synthrelease.criteria.groupings_mechanism import rows_of_bins
 
-    cells = rows_of_bins(table, column, grouping, table.layout.sizes[column])  # sorted by group and bin
-    groups, bins = np.divmod(cells.codes, table.layout.sizes[column])
+    Parameters
+    ----------
+    rows : the counts by group and bin, from `rows_of_bins`.
+    present : the number of bins with values.
+    """
+    n_groups, n_bins = rows.layout.sizes
+    groups, bins = np.divmod(rows.codes, n_bins)  # sorted by group and bin
     valued = bins < present
-    groups, bins, reached = groups[valued], bins[valued], np.cumsum(cells.counts[valued])
-    ends = np.searchsorted(groups, np.arange(len(grouping) + 1))  # where each group begins, and the end of the last one
+    groups, bins, reached = groups[valued], bins[valued], np.cumsum(rows.counts[valued])
+    ends = np.searchsorted(groups, np.arange(n_groups + 1))  # where each group begins, and the end of the last one
     before = np.append(0, reached)[ends]
     least = np.array([max(1, math.ceil(q * int(total))) for total in np.diff(before)], dtype=np.int64)
     place = np.searchsorted(reached, before[:-1] + least)
@@ -386,16 +389,16 @@ class ConditionalMedian(InGroups):
         return [Fraction(str(number)) for number in self.quantiles]
 
     def _windows(self, candidate: SyntheticTable, setting: Setting) -> list[Windows]:
-        from synthrelease.criteria.groupings_mechanism import Windows
+        from synthrelease.criteria.groupings_mechanism import Windows, rows_of_bins
 
         transformation = candidate.transformation
         column, present = transformation.layout.index(self.column), transformation.binning(self.column).present
-        window = partial(Windows, column=column, present=present, within=self.within)
-        return [
-            window(grouping=grouping, q=q, middle=quantile_bins(candidate.counts, grouping, column, present, q))
-            for grouping in groupings(self.by, self.overall, transformation, setting)
-            for q in self._exact_quantiles
-        ]
+        windows = []
+        for grouping in groupings(self.by, self.overall, transformation, setting):
+            rows = rows_of_bins(candidate.counts, column, grouping, transformation.layout.sizes[column])
+            window = partial(Windows, grouping=grouping, column=column, present=present, within=self.within)
+            windows += [window(q=q, middle=quantile_bins(rows, present, q)) for q in self._exact_quantiles]
+        return windows
 
 
 class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
@@ -441,7 +444,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         def words_of(window: Windows) -> tuple[float, Offender]:
             excess = window.excess(public.counts)
             group = int(excess.argmax())
-            original_bins = quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
+            original_bins = quantile_bins(window.rows(public.counts), window.present, window.q)[group]
             released, original = (
                 labels[int(index)] if index >= 0 else "no rows" for index in (window.middle[group], original_bins)
             )

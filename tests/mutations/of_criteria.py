@@ -62,8 +62,8 @@ OF_CRITERIA = (
         breaks="the window changes with a record",
         place="criteria.groupings_mechanism:Windows.excess",
         old="self.middle[np.maximum(groups, 0)]",
-        new='__import__("synthrelease.criteria.groups", fromlist=["groups"]).quantile_bins(counts, self.grouping, '
-        "self.column, self.present, self.q)[np.maximum(groups, 0)]",
+        new='__import__("synthrelease.criteria.groups", fromlist=["groups"]).quantile_bins('
+        "counts, self.present, self.q)[np.maximum(groups, 0)]",
         tests=(GROUPED,),
     ),
     Mutation(
