@@ -28,7 +28,7 @@ _SORTED_TOGETHER, _MOST_STEPS = 2**17, 32
 _COLLECTED = 2**19  # Number of rows that are collected before they are counted
 # Number of rows that are processed in one step: few enough that all their columns fit into the processor's cache.
 _FEW_ROWS = 2**14
-_NUMBERS_A_ROW = 8  # Up to this ratio of numbers to rows, rows are looked up in a table of all numbers
+_NUMBERS_A_ROW = 2  # Up to this ratio of numbers to rows, rows are looked up in a table of all numbers
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
@@ -305,7 +305,8 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
     if not length:
         return np.full(len(needles[0]), -1)
     least, most = int(haystack[0][0]), int(haystack[0][-1])
-    if most - least < _NUMBERS_A_ROW * (length + len(needles[0])):  # dense: looked up, which is faster than a search
+    if most - least < _NUMBERS_A_ROW * (length + len(needles[0])):
+        # a table of all numbers, which is faster than a search
         table = np.full(most - least + 2, -1)
         table[haystack[0] - least] = np.arange(length)
         return table[np.clip(needles[0], least - 1, most + 1) - least]  # below and above: the last entry, which is -1

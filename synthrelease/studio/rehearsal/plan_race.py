@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, combinations
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -514,19 +514,9 @@ class HeldOut:
         spread = self.spread
         if spread is None:
             return shares
-        # all tables stand in one matrix, and one product divides the rows of all
-        wide, narrow = (
-            [slice(end - size, end) for end, size in zip(accumulate(of), of, strict=True)]
-            for of in zip(*(bins.shape for bins in spread), strict=True)
-        )
-        together, divide = np.zeros((wide[-1].stop, wide[-1].stop)), np.zeros((wide[-1].stop, narrow[-1].stop))
-        for bins, of_wide, of_narrow in zip(spread, wide, narrow, strict=True):
-            divide[of_wide, of_narrow] = bins
-        positions = [*combinations(range(len(spread)), 2)]
-        for (a, b), table in zip(positions, shares.tables(), strict=True):
-            together[wide[a], wide[b]] = table
-        divided = divide.T @ together @ divide
-        return PairTables.stacked([divided[narrow[a], narrow[b]] for a, b in positions])
+        positions = combinations(range(len(spread)), 2)
+        divided = [spread[a].T @ table @ spread[b] for (a, b), table in zip(positions, shares.tables(), strict=True)]
+        return PairTables.stacked(divided)
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
         """Return the share that fits of the first configuration of a specification preserve. The specification may have more
