@@ -262,7 +262,7 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
         ledger.check(spec.plan.total, purpose_of(_charged_for(spec)), _charged_run(spec, piece))
     elif spec.year is not None:
         raise BudgetError(
-            "Refused: a release in a plan over years must be charged to the ledger with this plan. Name the ledger (--ledger "
+            "Refused: a release in a multi-year plan must be charged to the ledger with this plan. Name the ledger (--ledger "
             "FILE; `synthrelease ledger years` writes the plan to a ledger). Nothing was spent."
         )
     elif spec.options.scout is not None:

@@ -154,7 +154,7 @@ def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None =
     spec = load_spec(config)
     spec.check_unit_answered()
     if spec.year is None:
-        raise SpecError.at(spec.path, "series.years", "The configuration has no plan over years")
+        raise SpecError.at(spec.path, "series.years", "The configuration has no multi-year plan")
     statement = load_ledger(file, expect_head=expect_head).plan_years(spec.year.horizon)
     _print_years(statement, spec.year.horizon)
     screen.print(f"For your logbook: {statement.logbook_line()}")

@@ -82,7 +82,7 @@ from synthrelease.privacy.ledger_file import (
 from synthrelease.privacy.plan import Horizon, Plan, YearOfSeries
 from synthrelease.privacy.subsets import Split
 
-# These functions check whether a ledger can record a plan over years, and whether a release fits the plan.
+# These functions check whether a ledger can record a multi-year plan, and whether a release fits the plan.
 
 UNSPENT = "No private data were read and nothing was charged."
 

@@ -55,7 +55,7 @@ def from_text(text: object) -> Fraction:
     return value
 
 
-# An entry has notes in addition to its charge, stored as one text: a piece, a split, a year, a plan over years, a scout or its
+# An entry has notes in addition to its charge, stored as one text: a piece, a split, a year, a multi-year plan, a scout or its
 # release.
 
 _PIECE = re.compile(r"[1-9][0-9]{0,3}")

@@ -473,7 +473,7 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
     return Loss(min(loss.epsilon, epsilon), min(loss.delta, tidy_up(share * loss.delta)))
 
 
-# A plan over years is made before the first year is released. Such a plan gives each person a guarantee for all years of a
+# A multi-year plan is made before the first year is released. Such a plan gives each person a guarantee for all years of a
 # register.
 #
 # The number of records of a person is limited in the file of one year, and in the files of all years together. Replacing these

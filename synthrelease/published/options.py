@@ -341,7 +341,7 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
         return f"the weights could not be computed ({type(error).__name__})"
 
 
-# Other releases of the same register, and a plan over years.
+# Other releases of the same register, and a multi-year plan.
 
 
 class PlanOfYearsPart(Part):

@@ -351,10 +351,10 @@ class SeriesTable(SpecTable):
             fields = [name for name, value in needed.items() if value is not None]
             fields += [name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)]
             if fields:
-                yield f"The setting {fields[0]} is only for a plan over years, so the table also needs `years`"
+                yield f"The setting {fields[0]} is only for a multi-year plan, so the table also needs `years`"
             return
         if missing := [name for name, value in needed.items() if value is None]:
-            yield f"A plan over years also needs `{missing[0]}`"
+            yield f"A multi-year plan also needs `{missing[0]}`"
         last = (self.first or 0) + self.years - 1
         if not (self.first or 0) <= (self.year or 0) <= last:
             yield f"The year must be a year of the plan, {self.first} to {last}. It is {self.year}"

@@ -82,7 +82,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
     """Return the year of the release in the plan over several years. Adds a problem if the register is split, or if the delta
     for a person is 1 or more."""
     if release.split is not None:
-        problems.add("series.years", "A plan over years cannot be combined with [split]")
+        problems.add("series.years", "A multi-year plan cannot be combined with [split]")
     horizon = table.horizon(release.unit.records)
     if horizon.promise is None:
         fault = f"With delta = {decimal_text(table.delta)} in each year, the deltas of a person add up to 1 or more"
@@ -92,7 +92,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
     """Return the year and the cost of an earlier release, or None. Adds a problem if the release contradicts the plan."""
-    from synthrelease.published.document import read_leniently  # imported here: most releases have no plan over years
+    from synthrelease.published.document import read_leniently  # imported here: most releases have no multi-year plan
 
     try:
         document = read_leniently(content)
@@ -104,10 +104,10 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
     plan = None if series is None else series.years
     if year is None:
         if plan is not None:
-            problems.add("series.years", f"The release in {path} has a plan over years. State the same plan here")
+            problems.add("series.years", f"The release in {path} has a multi-year plan. State the same plan here")
         return None
     if series is None or plan is None or series.name != name or plan.horizon != year.horizon:
-        problems.add(path, f"This release is not in the series {name!r}, or has another plan over years")
+        problems.add(path, f"This release is not in the series {name!r}, or has another multi-year plan")
         return None
     if plan.year == year.year:
         problems.add(path, f"This release is of the same year, {year.year}. An earlier release must be of another year")

@@ -60,7 +60,7 @@ def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...
 
 
 def bundle_of_1_0_0(found: Release, folder: Path, year: int, again: bool = False) -> Path:
-    """As version 1.0.0 wrote it: specification.json does not have the plan over years."""
+    """As version 1.0.0 wrote it: specification.json does not have the multi-year plan."""
     series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=year, again=again))
     write_bundle(replace(found, spec=replace(found.spec, options=Options(series=series))), folder)
     for name, content in of_version({path.name: path.read_bytes() for path in folder.iterdir()}, "1.0.0").items():

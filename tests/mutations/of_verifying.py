@@ -165,7 +165,7 @@ OF_VERIFYING = (
     ),
     Mutation(
         name="verify: a release may have a plan that its specification lacks",
-        breaks="a plan over years from after the run looks as if fixed before",
+        breaks="a multi-year plan from after the run looks as if fixed before",
         place="published.verify.options:fixed",
         old="not document.first_run",
         new="False",
@@ -181,7 +181,7 @@ OF_VERIFYING = (
     ),
     Mutation(
         name="card: settings fixed before the run may change",
-        breaks="a plan over years is added to a finished release",
+        breaks="a multi-year plan is added to a finished release",
         place="bundle.preview:rewritten",
         old="document.fixed_parts != old.fixed_parts",
         new="False",

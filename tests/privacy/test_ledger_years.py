@@ -1,4 +1,4 @@
-"""A ledger with a plan over years: each year once, none beyond it, and the limit is on what a person pays."""
+"""A ledger with a multi-year plan: each year once, none beyond it, and the limit is on what a person pays."""
 
 from __future__ import annotations
 

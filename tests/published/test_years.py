@@ -1,4 +1,4 @@
-"""A release of a plan over years: what it says, what is checked of it, and what is refused before anything is spent."""
+"""A release of a multi-year plan: what it says, what is checked of it, and what is refused before anything is spent."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_what_does_not_follow_from_the_plan_is_found(two_years: tuple[Path, Path
 
 def test_a_release_without_the_plan_that_an_earlier_one_has_does_not_pass(two_years: tuple[Path, Path]) -> None:
     without = forged(two_years[1], lambda series: series.pop("years"))
-    assert "series: the plan over years of an earlier release is missing" in problems(verify_files(without))
+    assert "series: the multi-year plan of an earlier release is missing" in problems(verify_files(without))
 
 
 def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_years: tuple[Path, Path]) -> None:
@@ -117,16 +117,16 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
 
     earlier = f'earlier = ["{two_years[0]}/release.json"]\n'
     assert "The year must be a year of the plan, 2021 to 2023. It is 2024" in told("year = 2024\n")
-    assert "A plan over years also needs `year`" in told("")
+    assert "A multi-year plan also needs `year`" in told("")
     assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
-    assert "The setting epsilon is only for a plan over years, so the table also needs `years`" in told(
+    assert "The setting epsilon is only for a multi-year plan, so the table also needs `years`" in told(
         "", "[series]\nname = 'Coins'\nepsilon = 1\n"
     )
     assert "Set both fallbacks and fallback_epsilon, or neither" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
     assert "This release is of the same year, 2021. An earlier release must be of another year" in told(
         "year = 2021\n" + earlier
     )
-    other = "This release is not in the series 'Coins', or has another plan over years"
+    other = "This release is not in the series 'Coins', or has another multi-year plan"
     assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
     (tmp_path / "plain.json").write_bytes(rich_bundle()["release.json"])
     assert other in told('year = 2022\nearlier = ["plain.json"]\n')
@@ -134,7 +134,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_y
     named = PaidYear(year=2021, again=False, paid=Loss(Fraction(EPSILON), Fraction(0)))
     assert year == YearOfSeries(horizon=PLAN, year=2022, named=(named,))
     without = "[series]\nname = 'Coins'\n"
-    assert "series.years: The release in series.earlier[0] has a plan over years. State the same plan here" in told(
+    assert "series.years: The release in series.earlier[0] has a multi-year plan. State the same plan here" in told(
         earlier, without
     )
     sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
@@ -218,7 +218,7 @@ def test_a_commitment_to_a_series_is_to_one_release_and_says_what_it_shows_of_ot
     assert "versions" in told(other_program, two_years[0])
     assert told(other_program, two_years[1]) == ""
     cheaper = made.model_copy(update={"years": made.years.model_copy(update={"records_in_all": 1})})
-    assert "series: the plans over years differ" in told(cheaper, two_years[1])
+    assert "series: the multi-year plans differ" in told(cheaper, two_years[1])
     milder = made.model_copy(update={"criteria": [made.criteria[0].model_copy(update={"threshold": 0.1}), *made.criteria[1:]]})
     assert "criteria: names, kinds or thresholds differ" in told(milder, two_years[1])
 
@@ -235,7 +235,7 @@ def test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commit
         series["years"] = years_part(asked, [], document).model_dump()
 
     in_release_json = forged(two_years[0], called_second)
-    assert "the plan over years, or the year in this plan, differs" in problems(verify_files(in_release_json, plan=False))
+    assert "the multi-year plan, or the year in this plan, differs" in problems(verify_files(in_release_json, plan=False))
     second = bundle_of(one_release, tmp_path / "second", 2021, again=True)  # the whole bundle written anew
     assert problems(verify_files(given(second))) == ""
     found = compared_with(made, given(second), tmp_path)
@@ -281,7 +281,7 @@ def test_a_plan_that_the_specification_does_not_have_is_found(
     for files, told in ((inserted, "the specification does not"), (taken, "release.json does not")):
         for plan in (True, False):
             assert f"what was fixed before the run, but {told}" in problems(verify_files(files, plan=plan))
-    assert "only release.json has a plan over years" in problems(
+    assert "only release.json has a multi-year plan" in problems(
         compared_with(commitment(one_release.spec), inserted, tmp_path)
     )
     old = of_version(inserted, "1.0.0")  # which published no plan in its specification: told, and found by a commitment
@@ -289,7 +289,7 @@ def test_a_plan_that_the_specification_does_not_have_is_found(
     assert problems(report) == ""
     assert "This part may have been written after the run" in report.closing
     committed = commitment(one_release.spec).model_copy(update={"program": "1.0.0"})
-    assert "only release.json has a plan over years" in problems(compared_with(committed, old, tmp_path))
+    assert "only release.json has a multi-year plan" in problems(compared_with(committed, old, tmp_path))
 
 
 def test_a_card_adds_no_plan_and_takes_none_away(tmp_path: Path, one_release: Release) -> None:

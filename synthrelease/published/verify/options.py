@@ -93,7 +93,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
-    """Yield the differences between release.json and the published specification in the plan over years.
+    """Yield the differences between release.json and the published specification in the multi-year plan.
 
     Version 1.0.0 did not publish this table, so the specification of its releases may lack it.
     """
@@ -103,7 +103,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
         plan = part.years
         plan_of_release = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
         if plan_of_release != (table.name, table.horizon(release.unit.records), table.year, table.again):
-            yield "series: the plan over years, or the year in this plan, differs from the specification"
+            yield "series: the multi-year plan, or the year in this plan, differs from the specification"
     elif in_specification or (in_release and not document.first_run):
         files = ("the specification", "release.json") if in_specification else ("release.json", "the specification")
         yield f"series: {files[0]} states what was fixed before the run, but {files[1]} does not"
@@ -221,7 +221,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
         yield f"release.json: series: the sum is not {sums[0]} and {sums[1]}, which follow from the listed releases"
     if part.years is None and any(release.year is not None for release in part.earlier):
-        yield "release.json: series: the plan over years of an earlier release is missing"
+        yield "release.json: series: the multi-year plan of an earlier release is missing"
     if part.years is not None:
         yield from (f"release.json: series: years: {problem}" for problem in _not_planned(document, part, part.years))
     if unlisted := sorted(set(_released_priors(document)) - {release.digest for release in part.earlier}):
@@ -248,7 +248,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """Yield the statements that do not follow from the plan over years and the named releases."""
+    """Yield the statements that do not follow from the multi-year plan and the named releases."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"

@@ -78,14 +78,14 @@ class Commitment:
 
 def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
     """Check that specification, program, charges, selection and criteria equal the commitment. If the commitment is for another
-    year of its plan, check only the plan over years and the names, kinds and thresholds of the criteria.
+    year of its plan, check only the multi-year plan and the names, kinds and thresholds of the criteria.
 
     The head of the ledger is not part of a release. The steward's logbook shows it.
     """
     whole = commitment.covers(document)
     problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
     problems_told = tuple(f"release.json beside the commitment {commitment.name}: {problem}" for problem in problems)
-    scope = "" if whole else "plan over years, names, kinds and thresholds of the criteria "
+    scope = "" if whole else "multi-year plan, names, kinds and thresholds of the criteria "
     apart = "" if whole else " (the commitment does not contain the specification of this release)"
     summary = f"{scope}as committed to{apart}; compare this digest with the published one: {commitment.digest}"
     return Check(name="commitment", found=summary, problems=problems_told)
@@ -101,9 +101,9 @@ def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bo
         which = "" if planned is None else f" of {_run(planned.year, bool(planned.again))}"
         return f"The specification{which} equals the commitment. {compare}", True
     return (
-        f"The commitment is for {_run(planned.year, bool(planned.again))}. This is {_run(years.year, years.again)}. The plan "
-        "over years and the names, kinds and thresholds of the criteria equal the commitment. Bins, rules and budgets of "
-        f"this release were not compared. {compare}"
+        f"The commitment is for {_run(planned.year, bool(planned.again))}. This is {_run(years.year, years.again)}. The "
+        "multi-year plan and the names, kinds and thresholds of the criteria equal the commitment. Bins, rules and budgets "
+        f"of this release were not compared. {compare}"
     ), False
 
 
@@ -112,7 +112,7 @@ def _run(year: int, again: bool) -> str:
 
 
 def _years(document: ReleaseDocument) -> Any:
-    """Return the plan over years in release.json, or None if there is no such plan."""
+    """Return the multi-year plan in release.json, or None if there is no such plan."""
     return None if document.series is None else document.series.years
 
 
@@ -153,12 +153,12 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
     years = _years(document)
     if part.years is None:
         if years is not None:
-            yield "series: only release.json has a plan over years"
+            yield "series: only release.json has a multi-year plan"
         return
     values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
     if values is None or any(values[name] != value for name, value in plan.items()):
-        yield "series: the plans over years differ"
+        yield "series: the multi-year plans differ"
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
