@@ -36,7 +36,6 @@ from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.groupings import Grouping
     from synthrelease.criteria.groupings_mechanism import RowsOfGroups, Windows
     from synthrelease.generators.drawing import Drawing
 
