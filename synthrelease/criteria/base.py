@@ -307,7 +307,7 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation to atomic bins. Rows in these bins keep their exact values."""
+        """The transformation to atomic bins. In these bins, rows keep all exact values that a criterion uses."""
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
@@ -392,7 +392,8 @@ class MeasuredAnswers:
 
     Attributes
     ----------
-    measured : the measured tables, on the `common` bins of all transformations.
+    measured : the measured tables, on the bins of `common`.
+    common : the transformation whose bins are measured. Every bin of another transformation consists of whole bins of `common`.
     risk : upper bound on the probability, over the noise of the measurements, that any of the limits is wrong.
     transformations : the number of transformations. The risk is divided equally among the transformations.
     """

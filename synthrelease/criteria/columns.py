@@ -157,8 +157,8 @@ class MarginalCriterion(Criterion):
     ----------
     largest : the criterion compares all tables of at most this number of columns. The default depends on the number of columns
         of the release. With at most eight columns, all tables are compared. With at most 84 columns, tables of at most three
-        columns are compared, and otherwise tables of at most two columns. These defaults do not apply if `tables` is given.
-        Example: `largest = 3`.
+        columns are compared, and with at most 446 columns, tables of at most two columns. With more columns, only the tables of
+        single columns are compared. These defaults do not apply if `tables` is given. Example: `largest = 3`.
     tables : further tables that the criterion compares, written as formulas. In a formula, ":" joins the columns of a table.
         "age:(sex + region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with age" every
         table of two columns that contains age. "all columns" names the table of all columns, which compares whole rows.

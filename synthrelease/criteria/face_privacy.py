@@ -39,8 +39,9 @@ class RareRows(Criterion):
 
     Attributes
     ----------
-    minimum_count : the smallest allowed number of copies of each distinct row; at most the `minimum_count` of the projection.
-        Example: `minimum_count = 2`.
+    minimum_count : the smallest allowed number of copies of each distinct row or, with `columns`, of each combination. Set
+        it at most to the `minimum_count` of the projection, which ensures that rows have this number of copies. Example:
+        `minimum_count = 2`.
     columns : the number of columns of each checked combination. Without this setting the criterion checks whole rows. Example:
         `columns = 3`.
     threshold : the threshold is always 0. You can omit it. Example: `threshold = 0`.

@@ -190,7 +190,9 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """Return a bound on the number of original rows without a similar released row, rounded down to a whole number."""
+        """Return a bound on the number of original rows that are not paired with a similar released row, rounded down to a
+        whole number. Return None with `any_order`.
+        """
         if self.about.any_order:
             return None  # members of paired roots may be in different slots
         tolerant = [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name]

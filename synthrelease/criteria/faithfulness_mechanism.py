@@ -242,8 +242,8 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return the flow that can be added to a given flow. The flow is the maximum flow of the residual network, computed part by
-    part.
+    """Return the largest flow that can be added to a given flow. It is the maximum flow of the residual network, and is
+    computed part by part.
     """
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0

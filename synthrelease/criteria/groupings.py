@@ -136,11 +136,14 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest |resized mean - target| over all numbers of rows and all sums that lie within the limits.
+    """Return the largest possible error |resized mean - target| of the mean of a group, over all numbers of rows and all
+    sums of values that lie within the limits.
 
     Parameters
     ----------
     limits : the limits on the number of rows of the group, and the limits on the sum of the values of these rows, in steps.
+    step : the length of a step, in the unit of the values.
+    target : the released mean of the group.
     most : the largest possible absolute value of a resized mean.
     size : the minimum size. Smaller groups are padded with 0 up to this size.
 
@@ -155,9 +158,10 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
 
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
-    """Return the largest |a - p (a + b)| / rows with p = hits / rows, over all a and b within limits.
+    """Return the largest possible error of a share of a group, which is |a - p (a + b)| / rows with p = hits / rows.
 
-    The expression a - p (a + b) = a (1 - p) - b p is linear in a and b.
+    Of the original rows of the group, a count for the share and b do not. The result is the maximum over all a and b within
+    limits. The expression a - p (a + b) = a (1 - p) - b p is linear in a and b.
     """
     share = hits / rows
     highest = float(limits.high[0]) * (1 - share) - float(limits.low[1]) * share

@@ -233,8 +233,9 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return sqrt((r + h)/(r - h)), clipped. One of the k bins has a count of at most r = n/k + 1, and h is the half width
-        of the interval of this count. The bound is smallest for the s whose ratios to the two ends of the interval are equal.
+        """Return the smallest possible bound on the ratio, which is sqrt((r + h)/(r - h)), clipped. One of the k bins of a
+        column has a count plus 1 of at most r = n/k + 1, and h is the half width of the interval of this count. The bound is
+        smallest for the s whose ratios to the two ends of the interval are equal.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)

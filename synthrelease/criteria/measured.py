@@ -59,10 +59,10 @@ def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMa
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the `Limit` on a weighted sum that follows from a measured sum, or None if no limit follows. A limit follows if
-    under
-    * weights = over * steps + constant in every cell, with the same three numbers for all cells. Then under times the weighted
-    sum equals over times the measured sum, plus n times the constant.
+    """Return the `Limit` on a weighted sum that follows from a measured sum, or None if no limit follows.
+
+    A limit follows if under * weights = over * steps + constant in every cell, with the same three numbers under, over and
+    constant for all cells. Then under times the weighted sum equals over times the measured sum, plus n times the constant.
 
     Parameters
     ----------
@@ -300,8 +300,8 @@ _ROOM = 1e-9  # Margin for the rounding of floats: absolute for a moment (which 
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Return the sums that regressions need, in steps of the grid: the sum of each column, and of each product of two
-    columns.
+    """Return the sums that regressions need, in steps of the grid: the sum of each column, of each product of two columns,
+    and of the square of each feature.
 
     Parameters
     ----------

@@ -120,11 +120,11 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
     Privacy
     -------
     The result is eps-DP; neighbours replace one record. The sums are exact sums of integers, each of which is a function of one
-    record alone (`real_moments`). Replacing one record changes them in l1 norm by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z
-    sum_k
-    |t_k(z)| <= design.sensitivity, over all records z that the public domain allows: `Design.largest_moments` bounds each
-    |t_k(z)| in the cell of z, with its rounding. A record that lacks a column adds 0, so replacing it changes the sums less.
-    Each sum gets discrete Laplace noise of scale sensitivity / eps.
+    record alone (`real_moments`). Let t_k(z) be the integer that record z adds to sum k. Replacing one record changes the
+    sums in l1 norm by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k |t_k(z)| <= design.sensitivity, over all records z
+    that the public domain allows: `Design.largest_moments` bounds each |t_k(z)| in the cell of z, with its rounding. A
+    record that lacks a column adds 0, so replacing it changes the sums less. Each sum gets discrete Laplace noise of scale
+    sensitivity / eps.
     """
     from synthrelease.privacy.noise import discrete_laplace  # imported here because readers of a release do not need it
 
@@ -294,7 +294,7 @@ def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
-    """Return the d numbers (sum of v_j over the records) / m."""
+    """Return the (n, d) numbers v_j(z) of (n, d + 1) records, one for each slope. Each is a function of one record alone."""
     parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
     return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])

@@ -269,7 +269,7 @@ class RegressionCoefficients(Criterion):
     def private_fit(
         self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
-        """Return the regression with the noisy line w_eps(R) of a private table on the bins of a transformation."""
+        """Return the regression with a line that is fitted, with noise, to a private table on the bins of a transformation."""
         from synthrelease.criteria.records_mechanism import noisy_moments
 
         design, charge = regression.design, self.fit_charge or self.charge

@@ -197,8 +197,8 @@ class InputTable(SpecTable):
     rows : how the release determines the number of rows that pass the rules (theory 1.7, resizing). "private" publishes a noisy
         count. This count costs the epsilon that is set by `rows` in [budget]. A whole number states an official number of rows,
         which must not exceed the true number. "exact" publishes the true number. In this case, the guarantee does not protect
-        the fact whether a record passes the rules. If no row can be excluded, the setting has no effect and no cost. Example:
-        `rows = 150000`.
+        the fact whether a record passes the rules. If no row can be excluded, the release uses all rows, and "private" costs
+        nothing. Example: `rows = 150000`.
     one_row_per : "respondent" confirms that each respondent has exactly one row in the file. This setting is required if a
         column has `role = "weight"`. Do not use a file in which rows are repeated according to their weight. In such a file,
         one respondent changes a count by the weight instead of by 1, and the guarantee does not hold. Example: `one_row_per =
@@ -404,8 +404,8 @@ def outside_of(table: ColumnTable, policy: InputTable) -> str:
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name of the category of unlisted texts in the lists of groups. This name is the code that has the label for
-    unlisted texts. If no code has this label, the name is the label itself."""
+    """Return the name of the category of unlisted texts in the lists of groups, or None if the column has no such category.
+    This name is the code that has the label for unlisted texts. If no code has this label, the name is the label itself."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 

@@ -1,5 +1,9 @@
 """Add the columns and rules of the optional tables [members], [geography] (larger areas) and [marks] (groups of indicators) to
-a record."""
+a record.
+
+With [members], a root is a row of the first table, such as a household. Its members are rows of the second table, such as
+persons. A record then contains a root and all its members.
+"""
 
 from __future__ import annotations
 
@@ -130,8 +134,9 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     """Return a rule that counts members, in which each count lists the condition for every slot.
 
-    The record contains at most `most` members. A root with this number of members in the record may have more members in the
-    file. For such a root, the function ignores conditions that a count is small.
+    The record contains at most `most` members. With more = "first", a root with this number of members in the record may have
+    more members in the file. For such a root, a comparison that holds only for small counts, such as `count(...) < 2`, is
+    false.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)

@@ -55,7 +55,7 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
     """Return how many rows of a Parquet file to read in one batch: at most `most_rows`, and at most about `most_bytes` bytes
-    according to the metadata.
+    according to the metadata. The result is at least 1.
     """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
@@ -131,7 +131,7 @@ _STATA = b"<stata_dta><header><release>"
 
 
 class FileFormat(Enum):
-    """A file format other than those of the statistical packages."""
+    """The file formats that are not formats of a statistical package (see `Package`)."""
 
     TEXT = auto()
     PARQUET = auto()
@@ -150,7 +150,7 @@ def holds_controls(text: bytes) -> bool:
 
 
 def format_of(file: Path, start: bytes) -> FileFormat | Package:
-    """Return the format of a file, or `Kind.TEXT` if no other format is recognised.
+    """Return the format of a file, or `FileFormat.TEXT` if no other format is recognised.
 
     Parameters
     ----------

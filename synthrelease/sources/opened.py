@@ -41,7 +41,7 @@ LONGEST_VALUE = 2**25
 """The largest size of one value in SQLite, in bytes."""
 
 OnStop = Callable[[Callable[[], object]], None]
-"""A function that registers the function by which a library interrupts a query."""
+"""A function such as `Stop.by`. Its argument is the function with which a library interrupts a query."""
 
 
 class Stop:

@@ -3,8 +3,8 @@
 Files are named by a path, a folder, or a pattern such as `births/2019-*.parquet`.
 
 A database is named by a file (DuckDB, SQLite) or by a SQLAlchemy URI, such as `postgresql://server/registry`. The user and the
-password are read only from the environment variables `USER` and `PASSWORD`. URIs, TOML files and options must not contain them,
-because they would appear in shell histories, lists of processes and notes.
+password are read only from the environment variables SYNTHRELEASE_DATABASE_USER and SYNTHRELEASE_DATABASE_PASSWORD. URIs, TOML
+files and options must not contain them, because they would appear in shell histories, lists of processes and notes.
 
 Messages show the path of a source, or only the scheme of its URI.
 """
@@ -291,7 +291,8 @@ class Source:
         return replace(self, table=roots, members=replace(self, table=members))
 
     def size(self) -> int:
-        """Return the total size of all files of the table in bytes, or 0 for a database with a URI."""
+        """Return the total size in bytes of all files of the table and of its members. A database with a URI counts as 0
+        bytes."""
         return sum(file.stat().st_size for file in self.files()) + (0 if self.members is None else self.members.size())
 
 

@@ -1,5 +1,8 @@
 """Build a `Column`, with its atomic bins and alternative binnings, from the table of the column in the configuration. Also read
-codelists from files."""
+codelists from files.
+
+Atomic bins are the widest bins from which the bins of all alternatives, groups and rules can be put together.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,8 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError if the table contains one of the given settings, which this kind of column must not have."""
+    """Raise ColumnError if the table contains one of the given settings, which this kind of column must not have, or if
+    `outside` is "clip"."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"Delete `{field}`: {kind} cannot have it")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
@@ -235,7 +239,7 @@ def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
 
     Raises
     ------
-    SpecError : if a codelist contains a mistake. The message states the number of the line.
+    SpecError : if a codelist cannot be read or contains a mistake. For a mistake, the message states the number of the line.
     """
     columns = file.tables.get("columns")
     if not isinstance(columns, dict):
@@ -521,8 +525,8 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return the parsed date format. Raises ColumnError if the format does not contain `part`. If `part` is None, the format
-    must contain the day."""
+    """Return the parsed date format. Raises ColumnError if the format is not valid or does not contain `part`. If `part` is
+    None, the format must contain the day."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:

@@ -162,8 +162,8 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Compare [scout] and [unit] with the folder of the scout. Raises InputError if its document, cap, keys or order of rows
-    differ from these tables."""
+    """Compare [scout] and [unit] with the folder of the scout, if [scout] names this folder. Raises InputError if the document,
+    the cap, the keys or the order of rows in the folder differ from these tables."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
