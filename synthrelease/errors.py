@@ -317,14 +317,14 @@ def percent(value: float) -> str:
 
 
 def so_many(count: int, one: str, more: str = "") -> str:
-    """Return a number followed by a noun in the singular or plural, such as "1 rule" or "2 rules".
+    """Return a number with its noun in the singular or plural, such as "1 rule" or "2,000 rules".
 
     Examples
     --------
-    >>> [so_many(1, "rule"), so_many(2, "rule"), so_many(1, "criterion", "criteria"), so_many(0, "criterion", "criteria")]
-    ['1 rule', '2 rules', '1 criterion', '0 criteria']
+    >>> [so_many(1, "rule"), so_many(2000, "rule"), so_many(1, "criterion", "criteria"), so_many(0, "criterion", "criteria")]
+    ['1 rule', '2,000 rules', '1 criterion', '0 criteria']
     """
-    return f"{count} {one if count == 1 else more or f'{one}s'}"
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:

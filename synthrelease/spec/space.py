@@ -57,7 +57,11 @@ def check_answered(
     path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
         fault = "Noisy tables can give the value of a criterion only if all rounds share them"
-        problems.add(path, f'{fault}. Set [selection] measurements = "shared", or an epsilon', file=acceptance)
+        advice = 'Set [selection] measurements = "shared"'
+        if not isinstance(generator, MeasuringGenerator):
+            fault = f"The generator {generator.family!r} measures no tables that could give the value of a criterion"
+            advice = "Choose another generator, such as 'marginals'"
+        problems.add(path, f"{fault}. {advice}, or set an epsilon", file=acceptance)
         return
     if answered and not selection.publish_measurements:
         why = "because the noisy tables give values of criteria, and readers must be able to check these values"

@@ -189,8 +189,8 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
     lost = unnamed_pairs(spec, shortlist)
     if not lost:
         return acceptance, ()
-    if shared := [*_shared(path, acceptance, True)]:
-        raise InputError(f"{acceptance}: another configuration uses these criteria. {shared[0]}. Nothing was written.")
+    if shared := [*_shared(path, acceptance, columns=False, criteria=True)]:
+        raise InputError(f"{shared[0]}. Nothing was written.")
     pairs, edits = ("not_promised", "pairs"), list[Edit]()
     if "pairs" in read_toml(acceptance).get("not_promised", {}):  # one by one, so that the list keeps its comments
         edits += [Edit(path=(*pairs, at), toml=toml(pair)) for at, pair in enumerate(lost, len(spec.not_promised.pairs))]
@@ -310,7 +310,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
         for edit in inherited
         if edit.path[0] not in copied
     ]
-    undecided += _shared(path, acceptance_path, bool(references.of_acceptance))
+    undecided += _shared(path, acceptance_path, columns=True, criteria=bool(references.of_acceptance))
     if undecided:
         raise InputError(
             f"{path}: decide these points before you leave out {listing(gone)}. Nothing was written.\n"
@@ -334,8 +334,14 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     )
 
 
-def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
-    """Yield a sentence for each other configuration in the same folder that the change would affect."""
+def _shared(path: Path, acceptance: Path, *, columns: bool, criteria: bool) -> Iterable[str]:
+    """Yield a sentence for each other configuration in the same folder that the change would affect.
+
+    Parameters
+    ----------
+    columns : whether the change removes columns from the configuration.
+    criteria : whether the change affects the acceptance file.
+    """
     for neighbour in sorted(path.parent.glob("*.toml")):
         if neighbour.resolve() == path.resolve():
             continue
@@ -343,11 +349,14 @@ def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
             tables = read_toml(neighbour)
         except SpecError:
             continue
-        extended, of_neighbour = (beside(neighbour, str(tables.get(key))).resolve() for key in ("extends", "acceptance"))
-        if extended == path.resolve():
+        extends = beside(neighbour, str(tables.get("extends"))).resolve() == path.resolve()
+        own = tables.get("acceptance")
+        same = extends if own is None else beside(neighbour, str(own)).resolve() == acceptance.resolve()
+        if extends and columns:
             yield f"{neighbour} extends this configuration and would lose the column, too. Copy the tables into that file first"
-        elif changes and of_neighbour == acceptance.resolve():
-            yield f"{neighbour} has the same acceptance file, {acceptance}, which would change. Copy the acceptance file first"
+        elif same and criteria:
+            advice = f"Copy this file first, and write the name of the copy into {path}"
+            yield f"{neighbour} has the same acceptance file, {acceptance}, which would change. {advice}"
 
 
 def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:

@@ -1,5 +1,9 @@
-"""Run attempts of a rehearsal (rounds of a release on public data). Estimate how often they are accepted, and select
-configurations.
+"""Run attempts of a rehearsal. Estimate how often they are accepted, and select configurations.
+
+An attempt is a round of a release on public data: fit the generator, draw rows, and test the criteria. Attempts with the same
+number share a private fit: the results that a release computes once for all its rounds, such as measured tables, the private
+regression of a criterion, or the division of the rows. The acceptance chance of a candidate is the probability that it passes
+the criteria, over the noise of the criterion values.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import PublishedColumn, Transformation
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import RejectedRound, closest, listing
+from synthrelease.errors import RejectedRound, closest, listing, so_many
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
@@ -40,16 +44,16 @@ class AttemptResult:
 
     Attributes
     ----------
-    configuration, number : index of the configuration in the space, and number of the attempt among the attempts of this
-        configuration.
+    configuration, number : index of the configuration in the specification, and number of the attempt among the attempts of
+        this configuration, from 0.
     generation : the budget of the generator's fit.
     accepted : whether the candidate was accepted by the noisy test, as in a release.
     chance : probability that this candidate is accepted, over the noise of the criterion values.
     seconds : the time of the attempt in seconds, in the process that ran it.
     figures : for each criterion, its value before noise, or None if there is no candidate or no value.
     sensitivities : for each criterion, the sensitivity of its value, or None if the value has no noise.
-    passed : for each criterion, whether its noisy value passes. Under a joint test, it says whether the criterion's slack by
-        itself is large enough, without noise. Every entry is False without a candidate.
+    passed : for each criterion, whether its noisy value passes. Under a joint test, whether the slack of this criterion
+        alone is large enough, without noise. If there is no candidate, every entry is False.
     """
 
     configuration: int
@@ -69,7 +73,8 @@ class Trials:
 
     Attributes
     ----------
-    counts : the public rows, over atomic cells. Public rows need no protection.
+    counts : the public rows, counted in atomic cells (combinations of the finest bins of all columns). Public rows need no
+        protection.
     priors : public tables that generators start from, by their name.
     seed : seed of all noise and all draws. The same seed gives the same attempts.
     """
@@ -81,12 +86,12 @@ class Trials:
 
     @property
     def rows(self) -> PrivateCounts:
-        """Return the rows in the form that the code of a release expects."""
+        """The public rows in the type that a release uses for private rows. No privacy cost is charged."""
         return PrivateCounts(self.counts, Meter(()))
 
     def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
-        """Return one candidate of a configuration at the planned budget. Raises RejectedRound if the attempt gives no
-        candidate.
+        """Return one candidate of a configuration, given by its index or itself, at the planned budget. Raises
+        RejectedRound if the attempt gives no candidate.
         """
         chosen = self.spec.space[configuration] if isinstance(configuration, int) else configuration
         table = self.rows.with_plan(self.spec.plan.once).rehearsed(entropy)
@@ -95,12 +100,15 @@ class Trials:
 
 @one_thread
 def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation: Fraction) -> list[AttemptResult]:
-    """Run the attempts of a rehearsal with this generation budget, in the given order. An attempt is given as (configuration,
-    number).
+    """Run attempts with this generation budget, and return their results in the given order.
 
-    The noise of an attempt depends only on (seed, generation, configuration, number), so results do not depend on where and
-    when attempts are run. Attempts with the same number share the division of rows, the private fits and the measurements that
-    the rounds of a release share.
+    The noise of an attempt depends only on the seed, the generation budget, the configuration and the number of the
+    attempt. So results do not depend on where and when attempts are run.
+
+    Parameters
+    ----------
+    attempts : pairs (configuration, number). Attempts with the same number share a private fit. Attempts with the same
+        number should be neighbours in the list, because only the last private fit is stored.
     """
     spec, seed = trials.spec.with_budget(generation=generation), trials.seed
     prepared: dict[int, tuple[PrivateTable, Prepared]] = {}
@@ -118,7 +126,7 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
 def attempts_on_public(
     spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
 ) -> list[AttemptResult]:
-    """Return attempts at the planned budget on a public table, whose rows need no protection."""
+    """Run attempts, given as pairs (configuration, number), at the planned budget on a public table. Return their results."""
     return run_attempts(Trials(spec=spec, counts=public, seed=seed), attempts, spec.generation_budget)
 
 
@@ -161,8 +169,10 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """Return the criterion values before noise. Under a joint test, also return the slack of each criterion. The slack is the
-    distance of a criterion from failing, in units of its sensitivity.
+    """Return, for each criterion, its value before noise and its slack. The list of slacks is empty without a joint test.
+
+    The slack of a criterion is the distance of the private table from failing it, in units of the sensitivity: positive if
+    the criterion passes, negative if it fails. The slack is infinite if noise cannot change the result.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -188,7 +198,9 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Return whether a candidate with this smallest slack is accepted by the joint test, and the probability of acceptance."""
+    """Run the joint test on a candidate whose smallest slack is `slack`. Return whether the test accepts the candidate, and
+    the probability of acceptance over the noise of the test.
+    """
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
     noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
@@ -196,7 +208,9 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
 
 
 def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
-    """Return whether the value passes with its noise. The draw is the same as in a release, because grid points stay fixed."""
+    """Return whether a criterion value is at or below its threshold after noise is added. If the value gets no noise, the
+    value itself decides.
+    """
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
     noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
@@ -204,8 +218,12 @@ def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) 
 
 
 def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensitivities: Sequence[float | None]) -> float:
-    """Return the probability that all criteria pass, over the Laplace noise of their values. The probability is 0 if there are
-    no values.
+    """Return the probability that a candidate passes all criteria, over the Laplace noise of the criterion values. Without
+    values, return 0.
+
+    Parameters
+    ----------
+    figures, sensitivities : for each criterion, its value before noise and its sensitivity, as in `AttemptResult`.
     """
     if not figures:
         return 0.0
@@ -216,8 +234,10 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Return Pr[value + noise <= threshold] with Laplace noise of scale sensitivity / epsilon. The result is 0 or 1 if
-    `sensitivity` is None, and 0 if there is no value.
+    """Return the probability that a criterion value passes: Pr[value + noise <= threshold].
+
+    The noise is Laplace noise of scale sensitivity / epsilon. If `sensitivity` is None, there is no noise, and the result
+    is 0 or 1. If there is no value, the result is 0.
     """
     if figure is None or math.isnan(figure):
         return 0.0
@@ -227,18 +247,16 @@ def passing(figure: float | None, threshold: float, sensitivity: float | None, e
     return 1 - math.exp(-slack) / 2 if slack >= 0 else math.exp(slack) / 2
 
 
-# The columns that a release would have. Reading a question requires these columns.
-
-
 @dataclass(frozen=True, kw_only=True)
 class BinnedColumns:
-    """The columns that a release from a configuration would have.
+    """The columns of a release from one configuration, with their bins and labels. They are needed to read questions.
 
     Attributes
     ----------
     schema : the columns, in the order of the table.
-    linked : which columns belong to roots and which to members, or None if the configuration has no [members].
-    design : the sampling design of the file, for questions that use its weight.
+    linked : for linked tables, which columns belong to which table, such as households and their persons. None if the
+        configuration has no [members].
+    design : the sampling design of the file, for questions that use its weight, or None.
     """
 
     schema: tuple[PublishedColumn, ...]
@@ -247,7 +265,7 @@ class BinnedColumns:
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:
-        """Return the columns on the bins of a configuration."""
+        """Return the columns in the bins of a configuration, without a sampling design."""
         transformation = configuration.transformation
         columns = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
         return cls(schema=columns, linked=transformation.schema.linked)
@@ -293,13 +311,14 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return an interval that contains the mean of the expectations of independent values in [0, 1] with at least this
-    confidence.
+    """Return a confidence interval for the mean of the expectations of independent values in [0, 1]. Its confidence is at
+    least `level`. Without values, the interval is [0, 1].
 
-    Let m be the mean of n such values, M the mean of their expectations, and kl the divergence of two coins. Then Pr[m <= x] <=
-    exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963, Theorem 1). The ends of the
-    interval are the M at which this bound is (1 - level) / 2. The interval assumes nothing about the distribution of the
-    values, so for values that are 0 or 1, the interval is slightly wider than the interval of Clopper and Pearson.
+    Let m be the mean of n such values, M the mean of their expectations, and kl the Kullback-Leibler divergence of two
+    coins. Then Pr[m <= x] <= exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963,
+    Theorem 1). The ends of the interval are the M at which this bound is (1 - level) / 2. The interval assumes nothing
+    about the distribution of the values, so for values that are 0 or 1, the interval is slightly wider than the interval of
+    Clopper and Pearson.
     """
     if not values:
         return 0.0, 1.0
@@ -329,8 +348,12 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """Return the smallest mean m at which bets on the values win less than `winnings`, rounded down. `times` has each distinct
-    value with its frequency.
+    """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m at which the capital stays
+    below `winnings`.
+
+    Parameters
+    ----------
+    times : pairs of a value and its frequency.
     """
 
     def won(mean: float) -> float:
@@ -379,7 +402,9 @@ class Looks:
 
 
 def _further(mean: float, divergence: float) -> float:
-    """Return the largest M >= mean with kl(mean, M) <= divergence, rounded up."""
+    """Return the upper end of the interval of `bounded_mean`, rounded up: the largest M >= mean with kl(mean, M) <=
+    divergence.
+    """
     low, high = mean, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -388,7 +413,7 @@ def _further(mean: float, divergence: float) -> float:
 
 
 def _divergence(first: float, second: float) -> float:
-    """Return the Kullback-Leibler divergence of two coins, where 0 log 0 is 0."""
+    """Return the Kullback-Leibler divergence kl of two coins, given by their probabilities, where 0 log 0 is 0."""
     from scipy.special import rel_entr
 
     return float(rel_entr(first, second) + rel_entr(1 - first, 1 - second))
@@ -408,7 +433,7 @@ class PublicTable:
     Attributes
     ----------
     counts : the counts of the rows. `PrivateCounts` are refused.
-    transformation : the binning of every column, with the representative values of the bins.
+    transformation : for each column, its bins with their labels and representative values.
     public_because : the reason why the data are public, such as "simulated, see public_data/README.md". The caller is
         responsible for the truth of the reason.
 
@@ -428,25 +453,37 @@ class PublicTable:
         self._check(self.counts, "the public table")
 
     def check_copies(self, copies: Sequence[Counts]) -> None:
-        """Raise ValueError or TypeError unless `copies` are one or more public tables with rows over the same bins."""
+        """Check synthetic copies of this table.
+
+        Raises
+        ------
+        TypeError : if a copy is not public counts.
+        ValueError : if there is no copy, or if a copy has other bins than this table or no rows.
+        """
         if not copies:
             raise ValueError("copies is empty. Give at least one synthetic table.")
         for position, copy in enumerate(copies, start=1):
             self._check(copy, f"synthetic copy {position}")
 
     def _check(self, counts: object, role: str) -> None:
-        """Raise TypeError for counts that are not public, and ValueError for other bins or no rows."""
+        """Check one table of counts. `role` names the table in messages.
+
+        Raises
+        ------
+        TypeError : if `counts` are not public counts.
+        ValueError : if the bins are not the bins of the transformation, or if there are no rows.
+        """
         if not isinstance(counts, Counts):
             raise TypeError(
-                f"{role}: expected the counts of a public table, found {type(counts).__name__}. Private data must not be used, "
-                "because the statistics have no noise."
+                f"{role}: expected the counts of a public table, found {type(counts).__name__}. The statistics have no "
+                "noise, so they must not use private data."
             )
         if counts.layout != self.transformation.layout:
             expected, found = (
-                ", ".join(f"{name}: {size} bins" for name, size in zip(layout.columns, layout.sizes, strict=True))
+                ", ".join(f"{name}: {so_many(size, 'bin')}" for name, size in zip(layout.columns, layout.sizes, strict=True))
                 for layout in (self.transformation.layout, counts.layout)
             )
-            raise ValueError(f"{role}: its bins differ from those of the public table. Expected {expected}, found {found}.")
+            raise ValueError(f"{role}: the bins are not those of the transformation. Expected {expected}, found {found}.")
         if not counts.total:
             raise ValueError(f"{role}: the table has no rows. Give a table with at least one row.")
 
@@ -460,8 +497,8 @@ class PublicTable:
         return self.counts.layout.columns
 
     def indices(self, role: str, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the positions of these columns. Raises ValueError if a name is unknown or repeated; `role` is used in the
-        message.
+        """Return the positions of these columns. `role` is the name of the setting in messages. Raises ValueError if a name
+        is unknown or repeated.
         """
         names = tuple(names)
         for name in names:
@@ -479,11 +516,15 @@ class PublicTable:
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
     def numbers(self, role: str, column: str) -> np.ndarray:
-        """Return the (n_bins,) representative values of a column, or NaN for the bin of missing values.
+        """Return the (n_bins,) representative values of a column. The bin of missing values has NaN.
+
+        Parameters
+        ----------
+        role : the name of the setting in messages.
 
         Raises
         ------
-        ValueError : if a bin other than the bin of missing values has no number.
+        ValueError : if another bin has no representative value.
         """
         if not self.has_numbers(column):
             raise ValueError(f"{role}: the bins of {column!r} have no representative values. Choose a column of numbers.")
@@ -548,13 +589,13 @@ class RaceGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """The state of a race, which follows from the results of the race.
+    """The state of a race, computed from the results so far.
 
     Attributes
     ----------
     estimates : for each configuration, the acceptance probability with the interval of this probability.
-    chances : for each configuration, the mean acceptance probability of its candidates. This mean varies less at random than
-        the share of accepted attempts.
+    chances : for each configuration, the mean acceptance chance of its candidates. This mean varies less at random than the
+        share of accepted attempts.
     standings : the state of each configuration.
     stage : number of attempts per running configuration in the present stage, or 0 for the pilot.
     missing : (configuration, number) of the missing attempts of the present stage, or an empty tuple if the race is over.
@@ -573,7 +614,7 @@ class Race:
 
         Parameters
         ----------
-        results : for each configuration, the results by attempt number. Results that the race does not need yet are ignored.
+        results : for each configuration, the results by attempt number. Results of later stages are ignored.
         thresholds : the thresholds of the criteria, in the order of the criterion values.
         """
         size = len(results)
@@ -612,8 +653,10 @@ class Race:
         return state(STAGES[-1], [])
 
     def shortlist(self) -> tuple[int, ...]:
-        """Return the shortlist: the best `keep` configurations by the mean acceptance probability of their candidates, among
-        those that are running or settled and reach the target.
+        """Return the indices of the configurations on the shortlist, in increasing order.
+
+        These are the `keep` configurations with the largest mean acceptance chance. Only configurations that are running or
+        settled count, and their mean chance must reach the target.
         """
         useful = [
             c
@@ -636,15 +679,26 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], size: int) -> list[int]:
-    """Return the running configurations beyond the best `size`, by the mean acceptance probability of their candidates."""
+    """Return the running configurations that are not among the best `size`, by the mean acceptance chance of their
+    candidates.
+    """
     running = [c for c in seen if standings[c] is Standing.RUNNING]
     means = {c: _mean_chance(seen[c]) for c in running}
     return sorted(running, key=lambda c: (-means[c], c))[size:]
 
 
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
-    """Return the (n_criteria,) pooled standard deviations of the logarithms of criterion values among attempts of one
-    configuration. NaN for a criterion with too few positive values.
+    """Return how much criterion values vary between attempts of the same configuration.
+
+    Parameters
+    ----------
+    groups : for each configuration, its attempts.
+
+    Returns
+    -------
+    np.ndarray
+        (n_criteria,) standard deviations of the logarithms of the criterion values, pooled over the configurations. NaN for
+        a criterion with fewer than 10 degrees of freedom.
     """
     squares, freedom = 0.0, 0.0
     for attempts in groups:
@@ -659,12 +713,13 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
 
 
 def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], scatter: np.ndarray) -> float:
-    """Return an upper bound of the acceptance probability from the criterion values. The bound is 1 if the values give no
-    better bound.
+    """Return an upper bound of the acceptance probability of a configuration, from the criterion values of its attempts. If
+    the values give no bound, return 1.
 
-    For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s, and with a mean
-    that is at least the observed average minus 3 s / sqrt(k). The bound is the smallest Pr[value <= T] over the criteria. This
-    is a rule of thumb, not a confidence bound, because it assumes a normal distribution and equal standard deviations.
+    For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s
+    (`pooled_scatter`). Its mean is assumed to be at least the average of the k observed values minus 3 s / sqrt(k). The
+    bound is the smallest Pr[value <= threshold] over the criteria. The bound is a rule of thumb, because a normal
+    distribution and equal standard deviations are only assumed.
     """
     logs = _logs(attempts)
     is_known = np.isfinite(logs)
@@ -677,7 +732,9 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return the (n_attempts, n_criteria) logarithms of the criterion values, or NaN if there is no value."""
+    """Return the (n_attempts, n_criteria) logarithms of the criterion values. NaN if there is no value, or if the value is
+    not above 0.
+    """
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.errors import BudgetError, OutputError, SpecError
+from synthrelease.errors import BudgetError, InputError, OutputError, SpecError
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.publish import Listener, publish
 from synthrelease.spec.load import load_spec
@@ -219,6 +219,13 @@ def test_lost_pairs_are_named_once_and_a_release_takes_the_shortlist(tmp_path: P
     assert acceptance.read_text().startswith("# agreed in May\n")
     assert len(narrowed(after, shortlist).space) == 1
     once = acceptance.read_text()
+    neighbour, own = tmp_path / "neighbour.toml", tmp_path / "own.toml"
+    own.write_text(once)
+    neighbour.write_text(f'extends = "{config.name}"\ntitle = "Other"\n')
+    acceptance.write_text(once.replace('["face:year"]', "[]"))
+    with pytest.raises(InputError, match=r"neighbour\.toml has the same acceptance file"):
+        accept_lost(config, shortlist)
+    neighbour.write_text(f'extends = "{config.name}"\nacceptance = "own.toml"\ntitle = "Other"\n')
     acceptance.write_text(once.replace('["face:year"]', "[\n  # asked in May\n]"))
     assert accept_lost(config, shortlist)[1] == ("face:year",)
     assert "# asked in May" in acceptance.read_text()

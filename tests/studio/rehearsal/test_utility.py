@@ -85,7 +85,7 @@ def test_a_public_table_cannot_be_made_without_stating_that_it_is_public() -> No
 def test_tables_over_other_bins_or_without_rows_are_refused() -> None:
     other = World({"x": 3, "y": 2})
     with pytest.raises(
-        ValueError, match="its bins differ from those of the public table. Expected x: 4 bins, y: 4 bins, found x: 4 bins, y: 3"
+        ValueError, match="the bins are not those of the transformation. Expected x: 4 bins, y: 4 bins, found x: 4 bins, y: 3"
     ):
         public(WORLD, FOUR).check_copies([other.counts([0])])
     with pytest.raises(
