@@ -1,7 +1,9 @@
 """Choose bins with round limits for a column of numbers, and choose the numbers that represent the bins in criteria.
 
-Limits are multiples of 1, 2 or 5 times a power of ten, and no bin is nearly empty. If most rows are in a small part of the
-range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a separate bin.
+A draft has two lists of bins for a column of numbers: coarse bins, which the release uses, and fine bins, which divide the
+coarse bins further. Limits are multiples of 1, 2 or 5 times a power of ten, and no bin is nearly empty. If most rows are in a
+small part of the range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a separate bin. Criteria about
+means and regressions replace each released value by the representative value of its bin.
 """
 
 from __future__ import annotations
@@ -38,11 +40,13 @@ class NumberBins:
 
     Attributes
     ----------
-    low, high : the bounds. The bounds are the smallest and the largest value of the public file. They are rounded outward to
-        about a tenth of the range, unless a rule cuts the values there.
+    low, high : the bounds. The bounds are the smallest and the largest value of the public file, rounded outward to a round
+        number of about a tenth of the range. A bound is not rounded if the values seem to stop there by a rule, such as a
+        least age of 18.
     coarse, fine : the inner limits of the coarse and of the fine bins, in increasing order. Every limit of `coarse` is in
         `fine`.
-    groups : the limits of `coarse` that divide the rows into three groups, or into two if there is only one limit.
+    groups : the limits between the groups that criteria compare. These are the two limits of `coarse` that divide the rows
+        into three groups, or the only limit.
     ages : whether the numbers are ages in years, whose bins have usual limits.
     """
 
@@ -54,7 +58,8 @@ class NumberBins:
     ages: bool = False
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """Return the coarse bins as a configuration writes them. Also return the fine bins if they differ from the coarse bins.
+        """Return the coarse bins under "coarse" and, if they differ, the fine bins under "fine", as a configuration writes
+        them.
 
         The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The first bin of a
         weight is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
@@ -76,7 +81,7 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bo
     ----------
     values, counts : (n_values,) different values in increasing order, and the number of rows with each value.
     whole : whether the numbers are whole numbers.
-    ages : whether the numbers are ages in years. Then the coarse bins have 1, 5 or 10 years.
+    ages : whether the numbers are ages in years. The limits between coarse bins are then multiples of 1, 5 or 10 years.
     """
     fixed = _zero(values, counts, whole)
     candidates = None if ages else _logarithmic(values, counts, whole)
@@ -116,7 +121,9 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits around a frequent 0, so that the value 0 has a separate bin, or an empty tuple if 0 is not frequent."""
+    """Return limits around a frequent 0, so that the value 0 has a separate bin. The result is empty if 0 is rare or is the
+    largest value.
+    """
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -127,13 +134,14 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
 def _even(
     values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float], steps: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return limits at multiples of a step, for coarse and for fine bins. With a frequent 0, positive values determine the
-    step.
+    """Return limits at multiples of a step, for coarse and for fine bins.
+
+    If 0 is frequent, the positive values alone determine the step.
 
     Parameters
     ----------
-    steps : the steps that coarse bins may have, or an empty sequence for any round step. With steps, a first bin that would be
-        wider than a step ends 5 earlier if enough rows are left in it.
+    steps : the steps that coarse bins may have, or an empty sequence for any round step. With a step of 10 years, a first bin
+        of more than 10 years ends 5 years earlier if enough rows are left in it.
     """
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
@@ -162,9 +170,10 @@ def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[l
 
 
 def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
-    """Return the 3rd and the 97th percentile of the positive values if these are skewed, or None otherwise.
+    """Return the 3rd and the 97th percentile of the positive values if the values are skewed, or None otherwise.
 
-    Values are skewed if their 97th percentile is at least 8 times the median.
+    Values are skewed if the 97th percentile is at least 8 times the median. The result is also None if there are at most 20
+    different positive values, or if less than a twentieth of the rows has one.
     """
     positive = values > 0
     if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
@@ -205,8 +214,8 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits that make the smallest of three groups as large as possible. If there is only one limit to choose
-    from, return this limit.
+    """Return the two limits that divide the rows into three groups of about equal size: the smallest group is as large as
+    possible. If there are fewer than two limits, return them.
     """
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
@@ -364,8 +373,8 @@ def bin_numbers(
 ) -> dict[str, float]:
     """Return the representative values of the bins, by label, for bins whose value differs from the default of the bin.
 
-    The representative value is the rounded mean of the rows in the bin. The value is the middle of the bin, within the bounds,
-    if the bin has no rows or if the rounded mean equals the middle.
+    The representative value is the rounded mean of the rows in the bin. If the bin has no rows, or if the mean is within a
+    twentieth of a standard deviation of the middle of the bin, the value is this middle. It is limited to the bounds.
     """
     numbers = {}
     for interval in bins:
@@ -389,10 +398,11 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """Return the step of a finer grid if the default grid would change the means in the bins, or None otherwise.
+    """Return a step that is finer than the step of the default grid, if rounding to the default grid would change the means of
+    the bins. Return None if the default grid is fine enough.
 
-    The default grid can change means, because halves of a step are rounded up. It can also change them if most values are near
-    0, as with amounts of money.
+    Rounding can change means, because halves of a step are rounded up, or because most values are near 0, as with amounts of
+    money.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -408,9 +418,11 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return a range narrower than the bounds if clipping to this range changes almost no mean; otherwise the bounds.
+    """Return the range to which a criterion clips the values of a mean. The noise of the mean is proportional to the width of
+    this range.
 
-    The noise of a mean is proportional to the width of the range.
+    The range is narrower than the bounds if clipping changes a value by at most a thousandth of the standard deviation on
+    average. Otherwise the range is that of the bounds.
     """
     spread = _moments(values, counts)[1]
     for share in _TAILS:
@@ -421,9 +433,11 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range of all values without the extremes. With extreme values, a regression would need much more noise.
+    """Return the range to which a criterion clips the values of a regression. With extreme values, a regression would need
+    much more noise.
 
-    If a few rows are far away from the others, as with money, the extremes are 1% of the rows at each end, otherwise 0.1%.
+    The range leaves out 0.1% of the rows at each end. If a few rows are far away from the others, as with money, the range
+    leaves out 1%.
     """
     wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
     return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide

@@ -1,8 +1,8 @@
 """Draft columns of codes and categories: a bin for each category, a bin for each frequent category, or groups by the first
 characters of a code.
 
-Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. If ordered categories are
-rare, each category is merged with its neighbours. The rare categories are not merged into one group.
+Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. Rare ordered categories are
+merged with their neighbours; other rare categories are merged into one group.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
     Returns
     -------
-    draft : the draft of the column, or None for up to 40 codes, and for codes with labels in the codebook. Also None for
-        strings without common first characters, or with more than 100 different first characters. Also None if frequent codes
-        have more than 80% of the rows.
+    draft : the draft of the column. None if there are few enough codes for separate bins, if the codebook has labels for the
+        codes, or if the codes have no first characters in common or more than 100 different ones. Also None if the frequent
+        codes have at least 80% of the rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
@@ -59,7 +59,7 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
     groups = _sums(texts, lambda text: text[:characters])
     first = "first character" if characters == 1 else f"first {characters} characters"
     frequent = so_many(len(_frequent(texts)), "frequent code")
-    remark = f"the {first} of {len(texts)} codes; {frequent} with {share:.0%} of the rows"
+    remark = f"the {first} of {len(texts):,} codes; {frequent} with {share:.0%} of the rows"
     grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
     return replace(draft_codes(grouped, used_names, remark, apart=True), kind="code", characters=characters)
 
@@ -83,7 +83,7 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return, for each name, the number of rows whose string has this name. The function `name` maps a string to its name."""
+    """Return the number of rows of each group of strings. The function `name` returns the name of a string's group."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -173,7 +173,8 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
 
 def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
-    """Return groups of 2, 5, 10, ... numbers for a column of whole numbers with an open class, such as 0, 1, ..., 89, 90+.
+    """Return a column of whole numbers with an open class, such as 0, 1, ..., 89, 90+, in groups of 2, 5, 10, ... numbers.
+
     There are about 20 groups at most. The result is None for other columns.
     """
     numbers = [float(text) for text in column.codes if NUMBER.fullmatch(text)]
@@ -211,9 +212,11 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Return a column whose categories belong to larger categories, with rare categories merged within each larger category.
+    """Return a column whose categories belong to larger categories, such as industries to sectors, with rare categories
+    merged.
 
-    A larger category with less than `least_share` of the rows becomes one category.
+    All rare categories of a larger category become one group, such as "other: services". A larger category with less than
+    `least_share` of the rows becomes one group as a whole.
     """
     least = least_share * sum(code.rows for code in column.codes.values())
     rows_of, groups = Counter[str](), dict[str, list[str]]()
@@ -241,10 +244,11 @@ _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
     """Return the answers in one spelling each, and the other spellings of each answer.
 
-    Strings are the same answer if they differ only in capitals, spaces, hidden characters or the encoding of accents ("Ja", "JA
-    "). In a column of words for yes and no, words with the same meaning are the same answer ("TRUE", "yes", "1"). So are codes
-    of which one has lost its leading zeros ("7", "0007"). 1.0 and 1 are the same. The most frequent spelling is kept. Codes
-    with labels in the codebook and columns with more than 40 strings are not merged.
+    Strings are the same answer if they differ only in capitals, spaces, hidden characters or accents ("Ja", "JA "). In a
+    column of words for yes and no, words with the same meaning are the same answer ("TRUE", "yes", "1"). Codes that differ
+    only in leading zeros ("7", "0007") are the same answer, and so are 1.0 and 1. The spelling that looks like most of the
+    column is kept. Codes with labels in the codebook and columns with more than 40 strings are not merged, except for numbers
+    such as 1.0 and 1.
     """
     texts, labels = answers.texts, answers.entry.labels
     whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))
@@ -290,9 +294,10 @@ def _code_width(texts: Collection[str]) -> int:
 
 
 def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the question about codes without leading zeros, words for yes and no, accents, and cells with several answers.
+    """Return a question about the spellings of a column, or an empty string if there is nothing to ask.
 
-    Only the steward knows whether such spellings mean the same.
+    The question is about codes that seem to have lost leading zeros, about merged spellings such as "yes" and "TRUE", or about
+    cells with several answers. Only the steward knows whether such spellings mean the same.
     """
     width = _code_width(answers.texts)
     lost = [text for text in answers.texts if len(text) < width]
@@ -304,7 +309,7 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
     if not merged:
         return _several_answers(answers.texts)
     examples = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
-    change = f"Without this change, there would be {len(answers.texts)} categories instead of {len(spellings)}"
+    change = f"The draft merges them into one category each and has {len(spellings)} categories instead of {len(answers.texts)}"
     return f"do these texts mean the same: {examples}? {change}. If not, list them separately under categories"
 
 
@@ -318,7 +323,7 @@ def _several_answers(texts: Collection[str]) -> str:
     for mark in ";|,":
         parts = {part.strip() for text in texts for part in text.split(mark)}
         if len(parts) < len(texts) and len(parts & {*texts}) > 1 and (listed := [text for text in texts if mark in text]):
-            return f"cells contain several answers, such as {listed[0]!r}. First make a column of yes and no for each answer"
+            return f"cells contain several answers, such as {listed[0]!r}. First make a yes/no column for each answer"
     return ""
 
 
@@ -388,8 +393,9 @@ Ranks = Mapping[str, float] | Mapping[str, tuple[float, float]]
 
 
 def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
-    """Return the lowest and the highest number of each range. The result is None unless all strings are ranges of one unit
-    without overlap.
+    """Return the lowest and the highest number of each range, such as (5, 14) for "5 to 14".
+
+    The result is None unless all strings are ranges of one unit without overlap.
     """
     ranges, units, n_wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
     for text, word in words.items():
@@ -440,10 +446,9 @@ def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:
-    """Return the position of each string on a scale between two poles, such as "very low" and "very high", or None if a string
-    is not on a scale.
+    """Return the position of each string on a scale between two poles, such as "very low" and "very high".
 
-    The middle of the scale is 0.
+    The middle of the scale is 0. The result is None if the strings do not all belong to one such scale.
     """
     for low, high in _POLES:
         ranks = dict[str, float]()

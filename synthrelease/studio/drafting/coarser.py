@@ -1,7 +1,7 @@
 """Make a draft smaller: merge bins of numbers and rare codes, and choose the columns to leave out.
 
-Coarser bins have more rows in each cell. Fewer columns need fewer tables, so each table gets a larger share of the budget. Then
-the noise hides fewer associations.
+Coarser bins have more rows in each cell. Fewer columns need fewer tables, so each table gets a larger share of the budget. In
+both cases, the noise hides fewer associations.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Floor:
 
     Attributes
     ----------
-    share : smallest share of the public rows in a bin. Neighbouring bins of numbers and rare codes are merged until each bin
-        has this share.
+    share : smallest share of the public rows in a bin. Neighbouring bins of numbers are merged, and rare codes are merged,
+        until each bin has this share.
     most : columns with at most this number of bins are unchanged.
-    least : the smallest share, in words.
+    least : the smallest share in words, such as "at least 5% of the rows".
     """
 
     share: float
@@ -55,7 +55,7 @@ only for files in which narrower bins preserve little.
 
 
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft, ...]:
-    """Return the columns in coarser bins: three bins at most for numbers, and bins of frequent categories.
+    """Return the columns in coarser bins: at most three bins for numbers, and one bin for each frequent category.
 
     Parameters
     ----------
@@ -97,14 +97,15 @@ or 20 years, so that the young have their own bins.
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
-    """Return the limits between bins that each have at least this share of the rows. The result has at least one limit, near
-    the median.
+    """Return the limits between bins that each have at least this share of the rows.
+
+    If no limit divides the rows in this way, the limit that is nearest to the median is returned.
 
     Parameters
     ----------
     limits : limits to choose from.
     shares : share of the rows in each bin between these limits. The shares add up to less than 1 if values are missing.
-    adult : the largest limit up to this number stays if the rows below it have at least a quarter of the smallest share.
+    adult : the largest limit up to this age always stays if the rows below it have at least a quarter of `least_share`.
     """
     n_young = sum(limit <= adult for limit in limits)
     if n_young and shares[:n_young].sum() >= least_share / 4:
@@ -126,11 +127,13 @@ def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
-    """Return the column with rare categories merged, so that categories have at least the smallest share of the rows.
+    """Return the column with rare categories merged, so that each released category has at least the smallest share of the
+    rows.
 
-    A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, the category is
-    merged with other rare categories in the same larger category. Otherwise all rare categories are merged into one bin. If no
-    category is frequent enough, the five most frequent categories keep their bins.
+    A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, the category
+    is merged with other rare categories in the same larger category. Otherwise all rare categories are merged into one bin. If
+    no category is frequent enough, the five most frequent categories keep their bins. The column is unchanged if fewer than
+    two categories are rare, or if codes have several spellings.
     """
     if column.ordered:
         return with_neighbours_joined(column, floor.share)
@@ -156,8 +159,12 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Return the column with new limits. A selection of its coarse limits becomes the new coarse limits, and the old coarse
-    limits become the new fine limits.
+    """Return a column of numbers in wider bins, with the representative values of these bins.
+
+    Parameters
+    ----------
+    limits : the limits to keep, a selection from the coarse limits of the column. The old coarse limits become the fine
+        limits.
     """
     bins, facts = column.bins, column.facts
     if bins is None or facts is None or limits == bins.coarse:
@@ -175,7 +182,9 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
 def _mean(
     interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
-    """Return the mean of a bin that consists of several old bins, from the representative values of the old bins."""
+    """Return the representative value of a bin that consists of several old bins: the mean of the representative values of the
+    old bins, weighted by their rows.
+    """
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
     if interval.label in numbers_of or not rows[: len(old)][inside].sum():
         return numbers_of.get(interval.label, interval.number)
@@ -183,7 +192,7 @@ def _mean(
 
 
 def least_floor(table: Counts) -> Floor:
-    """Return the smallest allowed number of rows of a bin in a draft: ten public rows, if possible."""
+    """Return the smallest bin of any draft: a bin has at least ten public rows, if bins can be merged."""
     return Floor(share=LEAST_ROWS / table.total, most=2, least=f"at least {LEAST_ROWS} rows")
 
 
@@ -239,16 +248,15 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield the numbers of columns to try, in decreasing order.
+    """Yield the numbers of columns to try, in decreasing order from `n_columns` to 2.
 
-    The first number is the number of all columns. The second number is at most 70% of the first. The second number is smaller
-    if errors require this, because errors grow with the square of the number of columns. Further numbers follow in steps of
-    70%, down to two.
+    Each number is 70% of the number before. The second number is smaller if the errors are large, because errors grow with the
+    square of the number of columns.
 
     Parameters
     ----------
-    errors : the share of the associations that a draft of all columns loses, divided by the share that a good draft may lose at
-        most.
+    errors : the share of the associations that a draft of all columns loses, divided by the share that a good draft may lose
+        at most.
     """
     yield n_columns
     size = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
@@ -261,7 +269,7 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 def fewer(
     columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], size: int
 ) -> tuple[tuple[ColumnDraft, ...], list[LeftOut]]:
-    """Return the columns that are kept, in the order of the file, and the other columns with the reason.
+    """Return the columns that a smaller draft keeps, in the order of the file, and the other columns with the reason.
 
     Parameters
     ----------

@@ -74,8 +74,8 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
 
     There are at most three such codes, all from -1 to -9. Negative numbers may also be the lower end of a quantity. So one of
     these conditions must hold: the codebook labels all codes; -1 is not among them; 0 does not occur; there is one code beside
-    at least 20 other numbers; or each code is more frequent than 0 and 1. The result is empty if the codebook labels most
-    numbers, because the column then holds codes.
+    at least 20 other numbers; or each code is more frequent than 0 and 1. The result is empty if the codebook says that the
+    column holds numbers, or if it labels most numbers, because the column then holds codes.
     """
     below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
     if not 1 <= len(below) <= 2 * _FEW_WORDS:
@@ -185,15 +185,16 @@ class ColumnDraft:
     characters : the number of leading characters of a string that form its code, or None if the whole string is the code.
     common : codes with a bin of their own, if all other codes, including codes that the public file lacks, share a bin;
         otherwise empty.
-    levels : for the smallest areas, the label of each code's larger area, for every level of larger areas.
-    missing_values : strings that mean a missing answer in this column, in addition to the strings that mean a missing answer in
-        every column.
+    levels : for the column of the smallest areas, such as municipalities: for each column of larger areas, by name, the label
+        of the area that contains each code. Otherwise empty.
+    missing_values : strings that mean a missing answer in this column, in addition to the strings that mean a missing answer
+        in every column.
     missing_label : label of the bin of missing values.
     missing_rows : number of public rows without an answer in this column.
     missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
     weight : whether the column is a design weight.
-    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not years of birth. Nobody needs
-        the mean of calendar years.
+    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not years of birth. Nobody
+        needs the mean of calendar years.
     doubt : the question to the steward, or an empty string if there is no question.
     kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions, so they are
         stored separately.
@@ -300,8 +301,8 @@ class LeftOut:
     because : the reason for leaving the column out, as a clause.
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value, or 0
         otherwise.
-    besides : a phrase that names a value, such as 0. The rows with this value are not counted in `because` and in the two
-        numbers. Empty if there is no such value.
+    besides : for a key with values that mean a missing key, a phrase that names them, such as "besides '0', ". Rows with these
+        values are not counted in `because`, `rows_of_one` and `mean_rows`. Otherwise empty.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
 
@@ -397,7 +398,7 @@ class Answers:
 
 
 def plain_label(text: str) -> str:
-    """Return a label of one line and at most 200 characters that no spreadsheet executes as a formula."""
+    """Return a text as a label: one line of at most 200 characters that no spreadsheet executes as a formula."""
     label = " ".join(text.split())[:190] or "empty"
     if is_executable(label):
         label = f"code {label}"
@@ -490,13 +491,15 @@ def chosen_columns(
     """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
 
     A release should preserve the associations of its columns, above all the associations with important columns. So columns
-    with strong associations are preferred. A column without associations can have a release of its own. A column that is nearly
-    always empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several columns are
-    drafted from a column of the file, such as year and month of a date, each of them counts.
+    with strong associations are preferred. A column without associations can have a release of its own. A column that is
+    nearly always empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several
+    columns are drafted from a column of the file, such as year and month of a date, each of them counts.
 
     Parameters
     ----------
+    batches, n_rows : the rows of the file in batches, and their number.
     important : names in the file of the columns that the steward called important.
+    most : the largest number of drafted columns.
     """
     sources = list(dict.fromkeys(column.source for column in columns))
     ties = dict(zip(sources, _ties(sources, columns, batches, n_rows, important), strict=True))
@@ -518,9 +521,11 @@ def chosen_columns(
 def _ties(
     sources: list[str], columns: Sequence[ColumnDraft], parts: Iterable[Mapping[str, Texts]], n: int, important: Collection[str]
 ) -> list[list[float]]:
-    """Return two numbers for each column of the file. The first is its strongest association with an important column, or 0 if
-    no association is strong. The second is its mean association with its most associated columns. Both are multiplied by minus
-    the share of rows with a value in the column, so that the strongest comes first.
+    """Return two numbers for each column of the file, by which the columns are sorted: the smallest number comes first.
+
+    The first number is the column's strongest association with an important column, or 0 if no association is strong. The
+    second number is the mean association with its most associated columns. Both are multiplied by minus the share of rows with
+    a value.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
@@ -537,7 +542,8 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Return the (n_rows,) groups of the rows, for the comparison of columns, or -1 for a row without a value.
+    """Return the (n_rows,) group of each row by its value in one column, or -1 for a row without a value. Columns are compared
+    by these groups.
 
     Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
     group.
@@ -658,7 +664,7 @@ def _key(answers: Answers, why: str) -> LeftOut:
     if own_share < _OWN:
         share = f"{own_share:.0%} of the rows have a unique value" if own_share else "every value occurs in several rows"
         like = "" if _are_words(answers.texts) else ", like a key of persons, events or places"
-        because = f"it has {len(times)} different values, up to {largest} rows each{like} ({share}): {why}"
+        because = f"it has {len(times):,} different values, up to {largest:,} rows each{like} ({share}): {why}"
     if largest == 1 or 1 - own_share < _SHARED:
         return LeftOut(source=answers.source, because=because)
     return LeftOut(source=answers.source, because=because, rows_of_one=largest, mean_rows=answers.rows / len(times))
@@ -669,10 +675,10 @@ def of_many_texts(answers: Answers) -> LeftOut:
     the column may be a key.
     """
     times, n = np.array([*answers.texts.values()]), len(answers.texts)
-    because = f"it has {n} different texts, and most texts are rare (group the texts first)"
+    because = f"it has {n:,} different texts, and most texts are rare (group the texts first)"
     if not _is_even(times) or _are_words(answers.texts):
         return LeftOut(source=answers.source, because=because)
-    because = f"{because}. It may be a key of persons, events or places (up to {times.max()} rows each)"
+    because = f"{because}. It may be a key of persons, events or places (up to {times.max():,} rows each)"
     return LeftOut(source=answers.source, because=because, rows_of_one=int(times.max()), mean_rows=answers.rows / n)
 
 
@@ -696,10 +702,10 @@ def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _differ_by_design(answers: Answers) -> bool:
-    """Return whether distinct numbers differ by design.
+    """Return whether numbers of which no two are equal were assigned to the rows, as serial numbers are.
 
-    Numbers differ by design if chance would give at least ten pairs of equal numbers, or if all have the same number of digits,
-    nine or more.
+    This is assumed if chance would give at least ten pairs of equal numbers, or if all have the same number of digits, nine or
+    more.
     """
     values, rows = np.array([float(text) for text in answers.texts]), answers.rows
     pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)
@@ -740,10 +746,9 @@ def _number_of_something(answers: Answers) -> str:
 
 
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    """Return the mean and the standard deviation of the number of different values that a random quantity would have in as many
-    rows.
+    """Return how many different values a random quantity would have in as many rows: the mean and the standard deviation.
 
-    The quantity has the same density as the numbers in each part of their range.
+    The quantity has the same density as the given numbers in each part of their range.
     """
     step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
     cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
@@ -779,7 +784,8 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 def _mark_of_something(answers: Answers) -> str:
     """Return the evidence that strings are assigned identifiers, as a clause, or an empty string if there is no such evidence.
-    Identifiers have the same pattern, at least four digits in the median, and about even frequencies.
+
+    Identifiers have the same pattern, at least four digits in the median, and about equal frequencies.
     """
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
@@ -848,5 +854,5 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
 
 
 def _used(digits: np.ndarray) -> int:
-    """Return the number of different bins that occur."""
+    """Return the number of different bins that have rows."""
     return int(np.count_nonzero(np.bincount(digits)))
