@@ -323,7 +323,7 @@ def _several_answers(texts: Collection[str]) -> str:
     for mark in ";|,":
         parts = {part.strip() for text in texts for part in text.split(mark)}
         if len(parts) < len(texts) and len(parts & {*texts}) > 1 and (listed := [text for text in texts if mark in text]):
-            return f"cells contain several answers, such as {listed[0]!r}. First make a yes/no column for each answer"
+            return f"cells contain several answers, such as {listed[0]!r}. First make a column of yes and no for each answer"
     return ""
 
 

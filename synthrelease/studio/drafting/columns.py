@@ -61,9 +61,9 @@ from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 # The evidence is the name of the column, the form and the frequencies of the numbers, and the other columns. Numbers with one
 # or two decimals are treated as whole numbers, without the decimal point.
 
+OLDEST = 125  # Larger numbers are no ages in years
 # A column with at least this many different values is a quantity, without a question, if the values have no gaps and no value
 # is frequent.
-OLDEST = 125  # Larger numbers are no ages in years
 _FILLED = 40
 _FULL = 0.6  # Codes with decimals leave out more of the numbers in their range
 _FEW = 20  # More than 20 different numbers count as many, and evidence from frequencies needs 20 rows per number
@@ -119,7 +119,11 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
 
 
 def _are_years(values: np.ndarray) -> bool:
-    """Return whether numbers are calendar years: most years within a range occur, or every fifth year."""
+    """Return whether numbers are calendar years from 1850 to 2100.
+
+    They span at most 150 years, and at least 40% of the years occur. If all years are multiples of 5, for example, at least
+    40% of such years occur.
+    """
     in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
     return bool(in_range and _filled(values) >= 0.4)
 
@@ -135,7 +139,8 @@ def _filled(values: np.ndarray, step: int | None = None) -> float:
 
 
 def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most rows have a multiple of 5, 10, 50, ..., and such numbers are at least twice as frequent as others.
+    """Return whether most rows have a multiple of 5, 10, 50, ..., and such a number is more than twice as frequent as another
+    number.
 
     The result is False for codes that are assigned in tens: numbers between the tens are about as frequent.
     """
@@ -313,13 +318,13 @@ def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """Return the difference between frequencies of neighbouring numbers, divided by the difference between frequencies of any
-    two.
+    """Return how unlike the frequencies of neighbouring numbers are: near 0 for a quantity, and about 1 for codes.
 
-    Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted. Rounded numbers
-    have similar frequencies at a distance of 2, 5 or 10. So the function returns the smallest result of these distances. With
-    more than 20 numbers, the first and the last number are ignored, because "none" and "this or more" are frequent answers. The
-    result is None if all numbers are about equally frequent, or if too few are neighbours.
+    The result is the mean squared difference between the frequencies of neighbouring numbers, divided by the mean for any two
+    numbers. Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted.
+    Rounded numbers have similar frequencies at a distance of 2, 5 or 10. So the function returns the smallest result of these
+    distances. With more than 20 numbers, the first and the last number are ignored, because "none" and "this or more" are
+    frequent answers. The result is None if all numbers are about equally frequent, or if too few are neighbours.
     """
     if len(values) > _FEW:
         values, rows = values[1:-1], rows[1:-1]
@@ -382,11 +387,11 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
         return left_out
     if answers.are_numbers:
         return _numeric(answers, used_names, order)
-    return _grouped(answers, used_names, f"{len(texts)} categories in the public file")
+    return _grouped(answers, used_names, f"{len(texts):,} categories in the public file")
 
 
 def _design(answers: Answers) -> LeftOut | None:
-    """Return a note that a column of strata or clusters of a sample is left out.
+    """Return the reason for leaving out a column of strata or clusters of a sample.
 
     The result is None for other columns, and for columns whose kind the codebook states.
     """
@@ -418,8 +423,10 @@ def _untidy(answers: Answers) -> str:
 
 
 def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Draft codes or categories in one of three ways. They are grouped by their first characters, each code has a bin, or each
-    frequent code has a bin and all other codes share one bin.
+    """Draft codes or categories, or leave the column out if too many codes are rare.
+
+    The draft has one of three forms: the codes are grouped by their first characters, each code has a bin, or each frequent
+    code has a bin and all other codes share one bin.
     """
     if by_beginning := draft_by_beginning(answers, used_names):
         return by_beginning
@@ -454,9 +461,10 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Return the column with the question whether it holds numbers or codes, if the kind of the column is doubtful.
+    """Return the column with questions about its kind, and about negative codes that the draft treats as missing.
 
-    The question states the reasons, the effect of the other decision, and how to make it.
+    If the kind is doubtful, the question states the reasons, what would be different with the other kind, and how to choose
+    it.
     """
     if isinstance(drafted, LeftOut):
         return drafted
@@ -483,10 +491,10 @@ def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns, at most three in ten with a question. Questions remain where another answer would change most.
+    """Return the columns with a question for at most three in ten columns, so that the steward reads the questions.
 
-    Other questions have priority over the question whether a column holds numbers or codes. A question that is not asked
-    becomes part of the column's remark.
+    Questions remain for the columns with the most bins or codes. The question whether a column holds numbers or codes goes
+    first. A question that is not asked becomes part of the column's remark.
     """
 
     def weight(column: ColumnDraft) -> tuple[bool, int]:
@@ -504,7 +512,7 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
-    """Return a column whose name suggests a design weight as an ordinary number, with a remark."""
+    """Return a column that looks like a design weight as an ordinary column of numbers, with a remark."""
     remark = column.remark.removeprefix(_AS_WEIGHT)
     return replace(column, weight=False, remark=f'{remark}; drafted as a number; for a design weight set role = "weight"')
 
@@ -665,7 +673,7 @@ def numbers(
         return LeftOut(source=answers.source, because="nearly all rows have one value")
     bins = bins or suggested
     alternatives = [parse_bins(texts, whole_numbers=whole) for texts in bins.texts(whole=whole, weight=weight).values()]
-    remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
+    remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values):,} different values"
     named_years = NAMES["year"].search(words)
     calendar = bool(whole and named_years and not PARTS["birth"].search(answers.source) and _are_years(values))
     remark += "; the numbers are years, so their mean is not measured" * calendar
@@ -855,9 +863,9 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
     """Return, for each column of dates by name, its drafted columns, or the reason why it is left out.
 
-    The time of the record is the column with the fewest missing values. If several have as few, it is the earliest. The draft
-    has its year and month. A date of birth becomes an age in years. Every other date becomes its distance from the time of the
-    record.
+    The time of the record is the column with the fewest missing values, or the earliest of several such columns. This column
+    becomes year and month, or year and week. A date of birth becomes an age in years. Every other date becomes its distance
+    from the time of the record. A date without a day, such as 2020-03, becomes year and month.
     """
     constant = [column.name for column in dates if len(np.unique(column.days)) == 1]
     drafts: dict[str, list[ColumnDraft] | LeftOut] = {
@@ -899,9 +907,16 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 
 
 def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is_birth: bool) -> list[ColumnDraft] | LeftOut:
-    """Draft the days or years between the time of the record and this date. The date that is mostly earlier is the start.
+    """Draft the days or years between the time of the record and this date, or return why the date is left out.
 
-    The result is empty if one of the two formats has no day. A date at a fixed distance is left out.
+    The date that is mostly earlier is the start. A date at a fixed distance is left out. The result is empty if the distance
+    cannot be drafted, for example because one of the two formats has no day.
+
+    Parameters
+    ----------
+    column, first : the date, and the time of the record.
+    used : names that other columns of the draft have.
+    is_birth : whether the date is a date of birth, whose distance is an age in years.
     """
     in_both = column.known & first.known
     if not in_both.any() or _format(column.format).lacks(None) or _format(first.format).lacks(None):
@@ -931,7 +946,7 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
 def held_already(
     dated: Mapping[str, list[ColumnDraft] | LeftOut], answers: Mapping[str, Answers], rows: PublicRows
 ) -> dict[str, LeftOut]:
-    """Return the dates, by name, whose distance from another date is in a column of numbers of the file, too.
+    """Return the dates to leave out, by name, because a column of numbers already contains their distance from another date.
 
     An example is the length of a stay beside the days of admission and discharge. The numbers may have the other sign, and may
     differ by a constant, because some programs count both days. Ages may differ by one more year, because some ages are stated
@@ -976,7 +991,9 @@ def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: 
 
 
 def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
-    """Draft the year of a date if there are several years, and the month, or the ISO week if there are at most six months."""
+    """Draft the year of a date if there are several years, and the month. If the dates span at most six months, draft the ISO
+    week in place of the month.
+    """
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
@@ -1030,8 +1047,8 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the strings that do not fit, with their frequencies, or an empty mapping if they occur in more than `allowed`
-    rows.
+    """Return the strings for which `fits` is false, with their frequencies, or an empty mapping if they have more than
+    `allowed` rows together.
     """
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
@@ -1124,10 +1141,11 @@ _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 
 
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Return the columns, with a code for a missing answer in one column of a block treated as missing in the whole block.
+    """Return the columns. If a code means a missing answer in one column of a block, it does so in the whole block.
 
-    A block is a battery of questions. Its columns have the same name except for a number, or the same labels, and their other
-    strings are the same. A code to which the codebook gives another meaning in a column is kept in that column.
+    A block is a battery of questions, such as q1, q2 and q3. Its columns have the same name except for a number, or the same
+    labels, and most of their other strings are the same. A code to which the codebook gives another meaning in a column is
+    kept in that column.
     """
     blocks: dict[str, list[str]] = {}
     for source, column in answers.items():
@@ -1171,11 +1189,10 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, with larger categories added to columns of many categories. Each category then states its larger
-    category, if there is one.
+    """Return the columns, with the larger category of each category (`within`) added to columns of many categories.
 
-    For example, an industry belongs to a sector. The larger categories come from another column, whose value is determined by
-    the category.
+    For example, an industry belongs to a sector. The larger categories are those of another column, whose value follows from
+    the category in every row.
     """
     plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
     plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]
@@ -1192,7 +1209,7 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some: int | None = None) -> np.ndarray:
-    """Return a (n_texts of the column, n_texts of the larger column) matrix: whether the two strings occur in a row.
+    """Return a (n_texts of the column, n_texts of the larger column) matrix: whether two strings occur together in a row.
 
     Parameters
     ----------

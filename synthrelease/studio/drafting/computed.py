@@ -21,8 +21,10 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
-    """Return the columns of numbers that follow from an earlier column in every row: linear functions, up to rounding, and
-    other increasing or decreasing functions, such as a square or a logarithm.
+    """Return the columns of numbers to leave out because they follow from an earlier column in every row.
+
+    These are linear functions of the earlier column, up to rounding, and other increasing or decreasing functions, such as a
+    square or a logarithm.
     """
     values = numeric_columns(answers, rows)
     answered = {source: ~np.isnan(column) for source, column in values.items()}
@@ -55,10 +57,10 @@ def _in_same_order(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:
-    """Return, by name, a question for each column that two or three other columns determine in 99% of the rows.
+    """Return, by name, a question for each column that can be computed from other columns in 99% of the rows.
 
-    A sum has two or three terms, such as wage + capital. A product or a ratio has two factors, such as weight / height^2.
-    Decimals may be rounded.
+    The column is a sum of two or three other columns, such as wage + capital, or a product or ratio of two, such as weight /
+    height^2. It may differ from them by a constant term or factor, and by rounding.
 
     Parameters
     ----------
@@ -99,8 +101,7 @@ def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int,
     """Yield equations between columns: the index of the total and the indices of its terms. Equations with two terms come
     first.
 
-    A candidate satisfies the equation in a group of a few rows. Then all rows decide. The two sides of an equation may differ
-    by a constant.
+    The two sides of an equation may differ by a constant. Equations that hold in a group of a few rows are tested on all rows.
 
     Parameters
     ----------
@@ -131,7 +132,9 @@ def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int,
 
 
 def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknown: float) -> float:
-    """Return the share of the rows with numbers in which an equation holds; `unknown` if there are too few such rows."""
+    """Return the share of the rows in which an equation holds, among rows with a number in each of its columns. Return
+    `unknown` if there are fewer than 50 such rows.
+    """
     total, *terms = equation
     apart, slack = columns[terms].sum(axis=0) - columns[total], off[list(equation)].sum(axis=0)
     known = ~np.isnan(apart)
@@ -148,7 +151,7 @@ def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[st
 
 
 def _unit(column: Answers) -> float:
-    """Return the unit in the last place of a column of numbers."""
+    """Return the unit of the last decimal place of a column of numbers, such as 0.01."""
     return float(10.0 ** -max(len(text.partition(".")[2]) for text in column.texts))
 
 

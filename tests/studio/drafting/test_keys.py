@@ -121,7 +121,7 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     events = np.concatenate([np.arange(1900), np.repeat(np.arange(1900, 2900), 3), np.repeat(np.arange(2900, 2904), 25)])
     found = key_of(events + 200_000, "tapaus_no")
     assert found is not None
-    assert found.because.startswith("it has 2,904 different values, up to 25 rows each, like a key of persons, events or places")
+    assert found.because.startswith("it has 2,904 different values, up to 25 rows each, like a key of persons, events")
     assert "(38% of the rows have a unique value)" in found.because
     assert found.rows_of_one == 25
     names = key_of([f"name of {'x' * (number % 7)}{number}" for number in [*range(4900), *range(75), *range(75)]])
